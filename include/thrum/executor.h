@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The executor: the workers that run tasks.
+ *
+ * An executor for N workers has N threads and lets at most N tasks run at once. A thread that calls `thrum_run` or
+ * `thrum_wait` lends a hand: while fewer than N workers are awake it takes the place of a sleeping one and runs tasks of
+ * what it waits for. So a short run needs no switch of threads, and N stays N. (`callers = THRUM_CALLERS_BLOCK` turns
+ * this off, for programs whose threads have small stacks or must not run tasks.)
+ *
+ * Where a call takes an executor, NULL means the default one: made at first use with a worker per usable core, freed
+ * when the program ends.
+ *
+ * Every function here may be called from any thread and from inside tasks, unless it says otherwise.
+ */
+#ifndef THRUM_EXECUTOR_H
+#define THRUM_EXECUTOR_H
+
+#include <thrum/error.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+THRUM_BEGIN_C
+
+typedef struct thrum_executor thrum_executor;
+typedef struct thrum_handle thrum_handle; /* one run, or one submitted function */
+typedef void thrum_fn(void *arg);
+
+enum thrum_callers { THRUM_CALLERS_DEFAULT = 0, THRUM_CALLERS_HELP, THRUM_CALLERS_BLOCK };
+
+/* Zero in a field means: as the option in the environment says, else its default (`thrum info` lists them). */
+typedef struct thrum_config {
+    int workers;                /* how many tasks may run at once (THRUM_WORKERS); negative is an error */
+    bool threadless;            /* no threads at all: tasks run in the threads that wait, one executor worker in all */
+    enum thrum_callers callers; /* whether waiting threads help (THRUM_CALLERS) */
+    const char *bind;           /* "auto", "core", "numa" or "off" (THRUM_BIND) */
+    const char *trace;          /* write a trace to this file when the executor is freed (THRUM_TRACE) */
+} thrum_config;
+
+/* NULL: all defaults. Returns NULL on failure; `thrum_message(NULL)` says why. */
+THRUM_API thrum_executor *thrum_executor_new(const thrum_config *config);
+
+/* Waits until everything that was started on it has ended, writes the trace if one was asked for, and frees it. From
+ * one of its own tasks: THRUM_EDEADLOCK, and nothing is freed. NULL is allowed and does nothing. In the child of a fork
+ * the executor's memory is given back, its threads being the parent's. */
+THRUM_API int thrum_executor_free(thrum_executor *ex);
+
+/* The default executor, or NULL with a message when it could not be made. It must not be freed. */
+THRUM_API thrum_executor *thrum_executor_default(void);
+
+/* How many tasks may run at once. */
+THRUM_API int thrum_executor_workers(const thrum_executor *ex);
+
+/* Waits until everything that was started on it has ended. The errors of runs and submitted functions belong to their
+ * handles; of functions without one (thrum_async) the first error is returned here, once, and `thrum_message(ex)` tells
+ * it. From one of its own tasks: THRUM_EDEADLOCK. */
+THRUM_API int thrum_executor_wait(thrum_executor *ex);
+
+/* The number of the worker that runs the calling task: 0 to thrum_executor_workers - 1 for the executor's threads, above
+ * that for helping callers and stand-ins. -1 outside tasks. */
+THRUM_API int thrum_worker_index(void);
+
+/* Calls fn(arg) soon on some worker. `thrum_async` forgets it, `thrum_submit` returns a handle (NULL on failure). */
+THRUM_API int thrum_async(thrum_executor *ex, thrum_fn *fn, void *arg);
+THRUM_API thrum_handle *thrum_submit(thrum_executor *ex, thrum_fn *fn, void *arg);
+
+/* Handles. `thrum_wait` returns 0 or the first error; it may be called many times, from many threads. In a task it
+ * runs tasks of what it waits for and parks when there is none; waiting in a task for the run that the task is part of
+ * returns THRUM_EDEADLOCK. */
+THRUM_API int thrum_wait(thrum_handle *handle);
+THRUM_API bool thrum_done(const thrum_handle *handle);
+
+/* Calls fn(arg) once what the handle stands for has ended: in the thread that ended it, before waiting returns; or here
+ * and now when it has ended already. Callbacks run in the order in which they were attached. A callback may start new
+ * runs; waiting in it for its own handle returns THRUM_EDEADLOCK. */
+THRUM_API int thrum_then(thrum_handle *handle, thrum_fn *fn, void *arg);
+
+/* Gives the handle back; what it stands for goes on. Each handle is released once. NULL is allowed. */
+THRUM_API void thrum_release(thrum_handle *handle);
+
+THRUM_END_C
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Graphs: tasks with explicit edges, built once and run as often as wanted.
+ *
+ * A graph owns its tasks; a task's handle stays valid until the graph is freed. One thread at a time may build a graph.
+ * Before its first run a graph is checked and *frozen*: its successor lists are laid out for speed. A later building
+ * call thaws it again by itself; `thrum_graph_freeze` and `thrum_graph_thaw` do it at a moment of the user's choice.
+ *
+ * Any thread may start runs. Several runs of one graph queue up in the order in which they were started; runs of
+ * different graphs overlap. While a run is under way or queued, the graph can be neither changed nor freed:
+ * THRUM_EBUSY, and the run is not disturbed.
+ */
+#ifndef THRUM_GRAPH_H
+#define THRUM_GRAPH_H
+
+#include <thrum/executor.h>
+#include <thrum/scope.h>
+
+#include <stdint.h>
+#include <stdio.h>
+
+THRUM_BEGIN_C
+
+typedef struct thrum_task thrum_task;
+
+/* A new, empty graph. The name is copied and may be NULL. NULL when there is no memory. */
+THRUM_API thrum_graph *thrum_graph_new(const char *name);
+
+/* Frees the graph and its tasks. THRUM_EBUSY while it runs: nothing is freed. NULL does nothing. */
+THRUM_API int thrum_graph_free(thrum_graph *graph);
+
+/* A task that calls fn(arg). Returns NULL on failure, and the graph keeps the error. */
+THRUM_API thrum_task *thrum_task_new(thrum_graph *graph, thrum_fn *fn, void *arg);
+
+/* A task that is given a scope to spawn tasks or build a subgraph in; the scope is joined before the task completes. */
+THRUM_API thrum_task *thrum_scope_task_new(thrum_graph *graph, thrum_scope_fn *fn, void *arg);
+
+/* A task made first, its work set later. Without work it does nothing when it runs: a meeting point. */
+THRUM_API thrum_task *thrum_placeholder_new(thrum_graph *graph);
+THRUM_API int thrum_task_set(thrum_task *task, thrum_fn *fn, void *arg);
+THRUM_API int thrum_task_set_scope(thrum_task *task, thrum_scope_fn *fn, void *arg);
+
+/* Names a task, for messages, pictures and traces; the text is copied. `thrum_task_name` gives it, or "". */
+THRUM_API int thrum_task_set_name(thrum_task *task, const char *name);
+THRUM_API const char *thrum_task_name(const thrum_task *task);
+
+/* The task's number in its graph, counted from 0 in the order of creation; -1 for NULL. */
+THRUM_API int64_t thrum_task_number(const thrum_task *task);
+
+/* Makes room for `tasks` more tasks, so that creating them cannot fail. A graph holds fewer than 2^31 tasks. */
+THRUM_API int thrum_graph_reserve(thrum_graph *graph, uint64_t tasks);
+
+/* `before` runs before `after`. The same edge added twice counts once for each. */
+THRUM_API int thrum_edge(thrum_task *before, thrum_task *after);
+THRUM_API int thrum_edges_out(thrum_task *before, thrum_task *const *after, size_t count);
+THRUM_API int thrum_edges_in(thrum_task *after, thrum_task *const *before, size_t count);
+
+/* thrum_precede(a, b, c): a before b and c.  thrum_succeed(d, b, c): d after b and c. */
+#ifndef __cplusplus
+#define THRUM_TASKS_(...) ((thrum_task *[]){__VA_ARGS__})
+#define THRUM_COUNT_(...) (sizeof THRUM_TASKS_(__VA_ARGS__) / sizeof(thrum_task *))
+#define thrum_precede(task, ...) thrum_edges_out((task), THRUM_TASKS_(__VA_ARGS__), THRUM_COUNT_(__VA_ARGS__))
+#define thrum_succeed(task, ...) thrum_edges_in((task), THRUM_TASKS_(__VA_ARGS__), THRUM_COUNT_(__VA_ARGS__))
+#endif
+
+/* Checks the graph and lays it out. A strong cycle or a graph without a source is an error that names tasks, and the
+ * graph can be changed and frozen again afterwards. */
+THRUM_API int thrum_graph_freeze(thrum_graph *graph);
+THRUM_API int thrum_graph_thaw(thrum_graph *graph);
+
+/* Runs the graph once, or n times one after the other, and waits. 0 or the first error. n = 0 runs nothing. */
+THRUM_API int thrum_run(thrum_executor *ex, thrum_graph *graph);
+THRUM_API int thrum_run_n(thrum_executor *ex, thrum_graph *graph, uint64_t n);
+
+/* The same without waiting: a handle, to be released. NULL on failure; `thrum_message(NULL)` says why. */
+THRUM_API thrum_handle *thrum_start(thrum_executor *ex, thrum_graph *graph);
+THRUM_API thrum_handle *thrum_start_n(thrum_executor *ex, thrum_graph *graph, uint64_t n);
+
+typedef struct thrum_graph_stats {
+    uint64_t tasks, edges, sources, sinks;
+    uint64_t span;           /* tasks on the longest path */
+    double work, span_work;  /* sum of all weights; weight of the heaviest path */
+    size_t bytes;            /* memory the graph holds */
+} thrum_graph_stats;
+
+/* Counts the graph, freezing it first. `weight` gives a task's weight; NULL: 1 each. */
+THRUM_API int thrum_graph_measure(thrum_graph *graph, double (*weight)(const thrum_task *task, void *arg), void *arg,
+                                  thrum_graph_stats *stats);
+
+/* Calls `visit` for every task in the order of creation, with its successors in the order in which they were added. */
+typedef void thrum_visit_fn(const thrum_task *task, const thrum_task *const *successors, size_t count, void *arg);
+THRUM_API int thrum_graph_visit(thrum_graph *graph, thrum_visit_fn *visit, void *arg);
+
+/* Writes the graph in Graphviz' DOT language. */
+THRUM_API int thrum_graph_dot(thrum_graph *graph, FILE *out);
+
+THRUM_END_C
+
+#ifdef __cplusplus
+template <class... Tasks> inline int thrum_precede(thrum_task *task, Tasks... after)
+{
+    thrum_task *list[] = {after...};
+    return thrum_edges_out(task, list, sizeof...(after));
+}
+template <class... Tasks> inline int thrum_succeed(thrum_task *task, Tasks... before)
+{
+    thrum_task *list[] = {before...};
+    return thrum_edges_in(task, list, sizeof...(before));
+}
+#endif
+
+#endif

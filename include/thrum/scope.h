@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Scopes: tasks that spawn tasks and wait for them.
+ *
+ * A scope lives on the stack of whoever opens it. Spawn into it as often as wanted, then join it in the same function;
+ * only the thread that opened a scope spawns into it and joins it, and scopes that are open in one thread are joined in
+ * the reverse order of opening. A spawned function is given a scope of its own, which may be spawned into directly: it
+ * is joined when the function returns.
+ *
+ *     static void visit(thrum_scope *scope, void *node)
+ *     {
+ *         for (struct node *n = ((struct node *)node)->first_child; n; n = n->next)
+ *             thrum_spawn(scope, visit, n);
+ *     }
+ *
+ * A join runs the scope's own children; when one was stolen it helps the thief with what descends from that child; when
+ * there is nothing of that kind it parks and a stand-in thread may take its place. It never runs unrelated work.
+ *
+ * The calls are small enough that calling them is most of their cost: a file that defines THRUM_INLINE before including
+ * this header gets them as inline functions instead, tied to the layout below.
+ */
+#ifndef THRUM_SCOPE_H
+#define THRUM_SCOPE_H
+
+#include <thrum/executor.h>
+
+#include <stdint.h>
+
+THRUM_BEGIN_C
+
+typedef struct thrum_graph thrum_graph;
+typedef struct thrum_scope thrum_scope;
+typedef void thrum_scope_fn(thrum_scope *scope, void *arg);
+
+/* Opens a scope inside `up`, the scope that the calling function was given or has open. With NULL: inside the calling
+ * task, or, outside tasks, on the default executor, the calling thread being one of its workers until the join. Cannot
+ * fail: where the thread cannot become a worker, spawned functions run at once. */
+THRUM_API void thrum_scope_open(thrum_scope *scope, thrum_scope *up);
+
+/* The same outside tasks on an executor of choice. */
+THRUM_API void thrum_scope_open_on(thrum_scope *scope, thrum_executor *ex);
+
+/* Calls fn(its own scope, arg) some time before the join returns. Cannot fail: without room it runs fn at once. */
+THRUM_API void thrum_spawn(thrum_scope *scope, thrum_scope_fn *fn, void *arg);
+
+/* The same with a copy of `size` bytes at `arg`, aligned for any type, which the function may use until it returns. */
+THRUM_API void thrum_spawn_copy(thrum_scope *scope, thrum_scope_fn *fn, const void *arg, size_t size);
+
+/* A graph that runs as part of the scope: build it, and the join runs it once and frees it. NULL without memory; then
+ * the scope fails with THRUM_ENOMEM. An error of the graph is an error of the scope. */
+THRUM_API thrum_graph *thrum_scope_graph(thrum_scope *scope, const char *name);
+
+/* What is spawned from now on is not joined here but at the end of the run of the graph (or of thrum_scope_run) that the
+ * scope belongs to; its arguments must live that long (thrum_spawn_copy sees to it), and its errors go to the run.
+ * THRUM_EINVAL in a scope that is not part of a run. */
+THRUM_API int thrum_scope_detach(thrum_scope *scope);
+
+/* Waits for everything spawned into the scope. Returns 0 or the first error of the run or outermost scope that this
+ * one is part of; children that had not started by then were not run. */
+THRUM_API int thrum_join(thrum_scope *scope);
+
+/* Runs fn in a scope on the executor and waits for it and for everything it spawned. */
+THRUM_API int thrum_scope_run(thrum_executor *ex, thrum_scope_fn *fn, void *arg);
+
+/* ---- The layout that the inline functions share with the library. Not for use by name. ---------------------------- */
+
+/* What a scope's tasks have in common: whether they may go on, and their first error. */
+typedef struct thrum__root {
+    uint32_t attention; /* not 0: cancelled, or watched by an observer or a trace; tasks take the slow path */
+    int32_t code;       /* the first error */
+    char *message;
+    void *run; /* the run it belongs to; NULL for scopes opened outside tasks */
+} thrum__root;
+
+/* One spawned function, in its worker's stack; a cache line each. `state` is the only field that two threads contend
+ * for: see src/exec/spawn.h. */
+typedef struct thrum__spawn {
+    uintptr_t state;
+    thrum_scope_fn *fn;
+    void *arg;
+    thrum__root *root;
+    struct thrum__spawn *thief_first;
+    uintptr_t copy[3];
+} thrum__spawn;
+
+enum { THRUM__EMPTY = 0, THRUM__READY = 1 };
+
+typedef struct thrum__worker {
+    thrum__spawn *top;    /* the next free place; only the worker's own thread touches it */
+    thrum__spawn *end;    /* behind the last place */
+    const int64_t *idle;  /* negative: somebody sleeps who should be woken for new work */
+} thrum__worker;
+
+struct thrum_scope {
+    thrum__worker *worker;
+    thrum__spawn *first; /* the worker's top when the scope was opened */
+    thrum__root *root;
+    void *more; /* not NULL: joining has more to do than children */
+    thrum__root own;
+};
+
+THRUM_API void thrum__spawn_slow(thrum_scope *scope, thrum_scope_fn *fn, void *arg);
+THRUM_API int thrum__join_slow(thrum_scope *scope);
+THRUM_API void thrum__wake(thrum__worker *worker);
+
+#if defined(__GNUC__)
+
+static inline void thrum__inline_open(thrum_scope *scope, thrum_scope *up)
+{
+    if (!up) {
+        thrum_scope_open(scope, up);
+        return;
+    }
+    scope->worker = up->worker;
+    scope->first = up->worker->top;
+    scope->root = up->root;
+    scope->more = (void *)0;
+}
+
+/* The release publishes fn, arg and root to the thief that takes the place (its partner is the acquire in the thief's
+ * compare-and-swap). The look at `idle` needs no order: a worker that goes to sleep makes every core pass a barrier
+ * before it looks for work a last time. */
+static inline void thrum__inline_spawn(thrum_scope *scope, thrum_scope_fn *fn, void *arg)
+{
+    thrum__worker *worker = scope->worker;
+    thrum__spawn *place = worker->top;
+    if (__builtin_expect(place == worker->end, 0)) {
+        thrum__spawn_slow(scope, fn, arg);
+        return;
+    }
+    place->fn = fn;
+    place->arg = arg;
+    place->root = scope->root;
+    __atomic_store_n(&place->state, (uintptr_t)THRUM__READY, __ATOMIC_RELEASE);
+    worker->top = place + 1;
+    if (__builtin_expect(__atomic_load_n(worker->idle, __ATOMIC_RELAXED) < 0, 0))
+        thrum__wake(worker);
+}
+
+/* The acquire orders the reuse of the place after a thief that claimed it and gave it back. */
+static inline int thrum__inline_join(thrum_scope *scope)
+{
+    thrum__worker *worker = scope->worker;
+    while (worker->top != scope->first) {
+        thrum__spawn *place = worker->top - 1;
+        uintptr_t ready = THRUM__READY;
+        if (__builtin_expect(__atomic_load_n(&scope->root->attention, __ATOMIC_RELAXED) != 0, 0) ||
+            !__atomic_compare_exchange_n(&place->state, &ready, (uintptr_t)THRUM__EMPTY, 0, __ATOMIC_ACQUIRE,
+                                         __ATOMIC_RELAXED))
+            return thrum__join_slow(scope);
+        worker->top = place;
+        thrum_scope child;
+        child.worker = worker;
+        child.first = place;
+        child.root = scope->root;
+        child.more = (void *)0;
+        place->fn(&child, place->arg);
+        if (__builtin_expect(worker->top != place || child.more, 0))
+            thrum__join_slow(&child);
+    }
+    if (__builtin_expect(scope->more != (void *)0, 0))
+        return thrum__join_slow(scope);
+    return __atomic_load_n(&scope->root->code, __ATOMIC_RELAXED);
+}
+
+#ifdef THRUM_INLINE
+#define thrum_scope_open(scope, up) thrum__inline_open((scope), (up))
+#define thrum_spawn(scope, fn, arg) thrum__inline_spawn((scope), (fn), (arg))
+#define thrum_join(scope) thrum__inline_join(scope)
+#endif
+
+#endif /* __GNUC__ */
+
+THRUM_END_C
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * thrum: a task runtime. This header includes all others of libthrum.
+ */
+#ifndef THRUM_THRUM_H
+#define THRUM_THRUM_H
+
+#include <thrum/error.h>
+#include <thrum/executor.h>
+#include <thrum/graph.h>
+#include <thrum/observer.h>
+#include <thrum/options.h>
+#include <thrum/scope.h>
+#include <thrum/version.h>
+
+#endif
