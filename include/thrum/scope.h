@@ -76,11 +76,13 @@ typedef struct thrum__root {
  * for: see src/exec/spawn.h. */
 typedef struct thrum__spawn {
     uintptr_t state;
-    thrum_scope_fn *fn;
+    union {
+        thrum_scope_fn *fn;
+        struct thrum__spawn *thief_first; /* once stolen: where the thief's stack of the child's descendants begins */
+    } u;
     void *arg;
     thrum__root *root;
-    struct thrum__spawn *thief_first;
-    uintptr_t copy[3];
+    uintptr_t copy[4]; /* of a small argument */
 } thrum__spawn;
 
 enum { THRUM__EMPTY = 0, THRUM__READY = 1 };
@@ -128,7 +130,7 @@ static inline void thrum__inline_spawn(thrum_scope *scope, thrum_scope_fn *fn, v
         thrum__spawn_slow(scope, fn, arg);
         return;
     }
-    place->fn = fn;
+    place->u.fn = fn;
     place->arg = arg;
     place->root = scope->root;
     __atomic_store_n(&place->state, (uintptr_t)THRUM__READY, __ATOMIC_RELEASE);
@@ -154,7 +156,7 @@ static inline int thrum__inline_join(thrum_scope *scope)
         child.first = place;
         child.root = scope->root;
         child.more = (void *)0;
-        place->fn(&child, place->arg);
+        place->u.fn(&child, place->arg);
         if (__builtin_expect(worker->top != place || child.more, 0))
             thrum__join_slow(&child);
     }
