@@ -31,7 +31,7 @@ enum thrum_callers { THRUM_CALLERS_DEFAULT = 0, THRUM_CALLERS_HELP, THRUM_CALLER
 /* Zero in a field means: as the option in the environment says, else its default (`thrum info` lists them). */
 typedef struct thrum_config {
     int workers;                /* how many tasks may run at once (THRUM_WORKERS); negative is an error */
-    bool threadless;            /* no threads at all: tasks run in the threads that wait, one executor worker in all */
+    bool threadless;            /* no threads at all: tasks run in the threads that wait for them */
     enum thrum_callers callers; /* whether waiting threads help (THRUM_CALLERS) */
     const char *bind;           /* "auto", "core", "numa" or "off" (THRUM_BIND) */
     const char *trace;          /* write a trace to this file when the executor is freed (THRUM_TRACE) */
@@ -48,7 +48,7 @@ THRUM_API int thrum_executor_free(thrum_executor *ex);
 /* The default executor, or NULL with a message when it could not be made. It must not be freed. */
 THRUM_API thrum_executor *thrum_executor_default(void);
 
-/* How many tasks may run at once. */
+/* How many tasks may run at once; 0 for a threadless executor, where it is as many as there are waiting threads. */
 THRUM_API int thrum_executor_workers(const thrum_executor *ex);
 
 /* Waits until everything that was started on it has ended. The errors of runs and submitted functions belong to their

@@ -97,8 +97,10 @@ struct thrum_scope {
     thrum__worker *worker;
     thrum__spawn *first; /* the worker's top when the scope was opened */
     thrum__root *root;
-    void *more; /* not NULL: joining has more to do than children */
+    uintptr_t more; /* not 0: joining has more to do than children, and the fields below count */
     thrum__root own;
+    thrum__worker *real; /* while `worker` is one without room, so that spawning takes the slow path */
+    void *graphs;
 };
 
 THRUM_API void thrum__spawn_slow(thrum_scope *scope, thrum_scope_fn *fn, void *arg);
@@ -116,7 +118,7 @@ static inline void thrum__inline_open(thrum_scope *scope, thrum_scope *up)
     scope->worker = up->worker;
     scope->first = up->worker->top;
     scope->root = up->root;
-    scope->more = (void *)0;
+    scope->more = 0;
 }
 
 /* The release publishes fn, arg and root to the thief that takes the place (its partner is the acquire in the thief's
@@ -155,12 +157,12 @@ static inline int thrum__inline_join(thrum_scope *scope)
         child.worker = worker;
         child.first = place;
         child.root = scope->root;
-        child.more = (void *)0;
+        child.more = 0;
         place->u.fn(&child, place->arg);
         if (__builtin_expect(worker->top != place || child.more, 0))
             thrum__join_slow(&child);
     }
-    if (__builtin_expect(scope->more != (void *)0, 0))
+    if (__builtin_expect(scope->more != 0, 0))
         return thrum__join_slow(scope);
     return __atomic_load_n(&scope->root->code, __ATOMIC_RELAXED);
 }

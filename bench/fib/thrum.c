@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+#define FIB_WORK "fib"
+#include "thrum_fib.h"

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/fault.h"
+
+#include "base/alloc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static _Thread_local char last[512];
+static _Thread_local int last_code;
+
+static const struct {
+    int code;
+    const char *name, *text;
+} codes[] = {
+    {THRUM_OK, "THRUM_OK", "no error"},
+    {THRUM_EINVAL, "THRUM_EINVAL", "an argument is wrong"},
+    {THRUM_ENOMEM, "THRUM_ENOMEM", "no memory"},
+    {THRUM_EBUSY, "THRUM_EBUSY", "it is in use by a run"},
+    {THRUM_ECYCLE, "THRUM_ECYCLE", "tasks wait for each other in a circle"},
+    {THRUM_ENOSOURCE, "THRUM_ENOSOURCE", "no task can start"},
+    {THRUM_EDEADLOCK, "THRUM_EDEADLOCK", "a task would wait for itself"},
+    {THRUM_EFORK, "THRUM_EFORK", "the executor belongs to the parent of this process"},
+    {THRUM_ELIMIT, "THRUM_ELIMIT", "more than thrum can count"},
+    {THRUM_EOPTION, "THRUM_EOPTION", "an option is unknown or has a bad value"},
+    {THRUM_ESYSTEM, "THRUM_ESYSTEM", "the operating system refused"},
+};
+
+static size_t find_code(int code)
+{
+    size_t i = 0;
+    while (i < sizeof codes / sizeof codes[0] && codes[i].code != code)
+        i++;
+    return i;
+}
+
+const char *thrum_error_name(int code)
+{
+    size_t i = find_code(code);
+    return i < sizeof codes / sizeof codes[0] ? codes[i].name : "user error";
+}
+
+const char *thrum_error_text(int code)
+{
+    size_t i = find_code(code);
+    return i < sizeof codes / sizeof codes[0] ? codes[i].text : "user error";
+}
+
+int thrum__vfault(int code, const char *format, va_list args)
+{
+    vsnprintf(last, sizeof last, format, args);
+    last_code = code;
+    return code;
+}
+
+int thrum__fault(int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    thrum__vfault(code, format, args);
+    va_end(args);
+    return code;
+}
+
+const char *thrum__last_fault(void)
+{
+    return last;
+}
+
+int thrum__last_code(void)
+{
+    return last_code;
+}
+
+/* Two tasks may fail at once: the exchange of `code` decides whose error it is, and only the winner writes `message`.
+ * The release lets whoever reads the message (thrum__root_text) see its characters. `attention` needs no order: a task
+ * that starts a moment later than it could have known is one that had started. */
+void thrum__root_fail(thrum__root *root, int code, const char *text)
+{
+    int32_t none = 0;
+    if (__atomic_compare_exchange_n(&root->code, &none, code, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        thrum__free(__atomic_exchange_n(&root->message, thrum__copy_text(text), __ATOMIC_ACQ_REL));
+    __atomic_fetch_or(&root->attention, (uint32_t)THRUM__CANCELLED, __ATOMIC_RELAXED);
+}
+
+int thrum__root_code(const thrum__root *root)
+{
+    return __atomic_load_n(&root->code, __ATOMIC_RELAXED);
+}
+
+const char *thrum__root_text(const thrum__root *root)
+{
+    const char *text = __atomic_load_n(&root->message, __ATOMIC_ACQUIRE);
+    if (text)
+        return text;
+    int code = thrum__root_code(root);
+    return code ? thrum_error_text(code) : "";
+}
+
+void thrum__root_clear(thrum__root *root)
+{
+    thrum__free(root->message);
+    root->message = NULL;
+    root->code = 0;
+    root->attention = 0;
+}
+
+const char *thrum_message(const void *object)
+{
+    if (!object)
+        return last;
+    const thrum__object *o = object;
+    switch (o->kind) {
+    case THRUM__KIND_GRAPH:
+        return thrum__graph_message(o);
+    case THRUM__KIND_HANDLE:
+    case THRUM__KIND_EXECUTOR:
+        return thrum__root_text(&o->root);
+    default:
+        return "thrum_message: the argument is not a graph, a handle or an executor";
+    }
+}
+
+const char *thrum_version(void)
+{
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+    return TEXT(THRUM_VERSION_MAJOR) "." TEXT(THRUM_VERSION_MINOR) "." TEXT(THRUM_VERSION_PATCH);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How errors are kept: the calling thread's last sentence, and an object's first error with its sentence.
+ */
+#ifndef THRUM_BASE_FAULT_H
+#define THRUM_BASE_FAULT_H
+
+#include <thrum/scope.h>
+
+#include <stdarg.h>
+
+/* Every object that a user can hand to thrum_message begins with this. */
+enum thrum__kind {
+    THRUM__KIND_GRAPH = 0x67726170,
+    THRUM__KIND_HANDLE = 0x68616e64,
+    THRUM__KIND_EXECUTOR = 0x65786563,
+};
+
+typedef struct thrum__object {
+    uintptr_t kind;
+    thrum__root root; /* first error; see thrum__root_fail */
+} thrum__object;
+
+/* Bits of thrum__root.attention. */
+enum { THRUM__CANCELLED = 1, THRUM__WATCHED = 2 };
+
+/* Sets the calling thread's last sentence and returns `code`. */
+int thrum__fault(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int thrum__vfault(int code, const char *format, va_list args);
+
+/* The calling thread's last sentence and its code. */
+const char *thrum__last_fault(void);
+int thrum__last_code(void);
+
+/* Keeps `code` and a copy of `text` if it is the root's first error, and cancels what belongs to the root. Any thread. */
+void thrum__root_fail(thrum__root *root, int code, const char *text);
+int thrum__root_code(const thrum__root *root);
+const char *thrum__root_text(const thrum__root *root);
+/* Back to no error. Only while nothing that belongs to the root runs. */
+void thrum__root_clear(thrum__root *root);
+
+/* Objects with a sentence besides their root's (a graph has its last failed run's) are asked through this. */
+const char *thrum__graph_message(const thrum__object *graph);
+
+#endif

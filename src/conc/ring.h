@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The trace ring: the last events of one worker.
+ *
+ * One writer, which never waits: when the ring is full the oldest event is overwritten and counted as lost. Readers come
+ * when the writer is at rest (the executor is drained), so plain fields do; what orders the two is whatever told the
+ * reader that the writer rests.
+ */
+#ifndef THRUM_CONC_RING_H
+#define THRUM_CONC_RING_H
+
+#include <stdint.h>
+
+typedef struct thrum__event {
+    int64_t begin, end;  /* nanoseconds, thrum__now */
+    const void *names;   /* struct thrum__names of the task's graph; NULL for functions without a graph */
+    int64_t number;      /* of the task in its graph, -1 for spawned functions, -2 for submitted ones */
+} thrum__event;
+
+typedef struct thrum__ring {
+    thrum__event *events;
+    uint64_t capacity; /* a power of two */
+    uint64_t written;  /* events written so far; number n is in events[n % capacity] */
+} thrum__ring;
+
+/* `capacity` is rounded up to a power of two. 0, or -1 without memory. */
+int thrum__ring_init(thrum__ring *ring, uint64_t capacity);
+void thrum__ring_fini(thrum__ring *ring);
+
+static inline void thrum__ring_put(thrum__ring *ring, const thrum__event *event)
+{
+    ring->events[ring->written++ & (ring->capacity - 1)] = *event;
+}
+
+/* How many events can be read, and the i-th oldest of them. */
+uint64_t thrum__ring_count(const thrum__ring *ring);
+const thrum__event *thrum__ring_get(const thrum__ring *ring, uint64_t i);
+uint64_t thrum__ring_lost(const thrum__ring *ring);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The executor from the inside. Reading order: this file, run.c (how a graph runs), scope.c (spawn and join), worker.c
+ * (finding work, sleeping), handle.c (waiting), executor.c (making and ending it all).
+ *
+ * Glossary
+ *   worker   what a thread needs to run tasks: a deque for graph tasks, a stack for spawned ones, a place in the domain.
+ *            The executor's own threads have one each; a thread from outside that waits becomes a *guest*; a thread that
+ *            stands in for a worker parked in a join is a *spare*.
+ *   handle   one run of a graph (or n in a row), or one submitted function: what the user waits for.
+ *   run      the part of a graph's run that thieves touch. Runs are recycled but never freed before the executor, so a
+ *            thief may look at one that has ended.
+ *   strand   one worker's part in a run: from joining it to having neither deque entries nor sources left. A run counts
+ *            strands, not tasks (run.c).
+ *   domain   the workers of one kind, with their life cycle and shared queue. There is one so far: the processor cores.
+ *
+ * Locks, none of which is held while another is taken, or while a user's function runs:
+ *   graph->lock (a graph's queue of runs), domain->lock (shared queue), ex->lock (pools, new workers), handle->lock
+ *   (callbacks).
+ */
+#ifndef THRUM_EXEC_INT_H
+#define THRUM_EXEC_INT_H
+
+#include <thrum/observer.h>
+
+#include "base/fault.h"
+#include "conc/deque.h"
+#include "conc/ring.h"
+#include "model/graph.h"
+#include "sched/life.h"
+#include "sys/park.h"
+#include "sys/topology.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#ifdef THRUM_CHECKS
+#include <assert.h>
+#define thrum__assert(condition) assert(condition)
+#else
+#define thrum__assert(condition) ((void)0)
+#endif
+
+typedef struct thrum__run thrum__run;
+typedef struct worker worker;
+typedef struct domain domain;
+
+/* ---- Handles ------------------------------------------------------------------------------------------------------ */
+
+typedef struct callback {
+    struct callback *next;
+    thrum_fn *fn;
+    void *arg;
+} callback;
+
+enum { GOING, AWAITED, DONE }; /* thrum_handle.done: nobody sleeps on it; somebody does; ended */
+
+enum handle_work { WORK_GRAPH, WORK_FN, WORK_SCOPE };
+
+struct thrum_handle {
+    thrum__object object;          /* root.run is the handle itself */
+    _Atomic uint32_t done;         /* a futex */
+    _Atomic uint32_t holders;      /* the user, and the executor until it is done */
+    _Atomic uint32_t pending;      /* the work itself, and each detached function */
+    _Atomic uint32_t claimed;      /* of functions: somebody runs it */
+    _Atomic(thrum__run *) run;     /* of graphs: while it runs, else NULL */
+    _Atomic(const void *) ender;   /* the thread that calls the callbacks: the address of its thrum__self */
+    _Atomic(thrum_handle *) awaited_from; /* a handle one of whose tasks waits for this one */
+    thrum__root *root;             /* where its tasks' errors go: its own, or its owner's */
+    thrum_executor *ex;
+    thrum_graph *graph;
+    uint64_t left;                 /* runs to go; only whoever ended the last one touches it */
+    union {
+        thrum_fn *plain;
+        thrum_scope_fn *scope;
+    } fn;
+    void *arg;
+    enum handle_work work;
+    bool quiet;                    /* no handle was given out: errors go to the executor */
+    bool frees_arg;                /* of functions: the argument is a copy */
+    thrum_handle *owner;           /* of detached functions: the handle in whose `pending` they count */
+    thrum_handle *next;            /* in the graph's queue or the domain's */
+    thrum__lock lock;              /* callbacks */
+    callback *callbacks, **last_callback;
+};
+
+/* ---- Runs --------------------------------------------------------------------------------------------------------- */
+
+/* In a deque a task's word carries the run's number in its top 16 bits: a thief must reach the run before it has the
+ * task, when the task's memory may be gone already. User addresses have at most 48 bits unless a program asks the kernel
+ * for more, which thrum does not. */
+enum { RUN_SHIFT = 48, RUN_MOST = 0xffff };
+#define TASK_MASK ((UINT64_C(1) << RUN_SHIFT) - 1)
+
+struct thrum__run {
+    _Alignas(64) _Atomic int64_t strands; /* see run.c; written by all who join and leave */
+    _Alignas(64) _Atomic size_t cursor;   /* the first source that nobody has; written by all who take sources */
+    _Alignas(64) thrum_handle *handle;    /* the rest is constant while strands > 0, but for the list links */
+    thrum__root *root;                    /* where errors go and cancelling is asked */
+    thrum_task **sources;
+    size_t count;
+    uint64_t tag;                         /* its number, shifted */
+    size_t divisor;                       /* a take is the rest divided by this */
+    thrum__run *next_open, *previous_open; /* domain->lock */
+    thrum__run *next_free;                 /* ex->lock */
+};
+
+/* ---- Workers ------------------------------------------------------------------------------------------------------ */
+
+enum worker_kind { WORKER_OWN, WORKER_SPARE, WORKER_GUEST };
+
+struct worker {
+    thrum__worker spawn;  /* first: a scope points to it */
+    thrum__root *root;    /* of the task that runs; NULL between tasks */
+    domain *domain;
+    thrum_executor *ex;
+    uint64_t random;
+    thrum__ring ring;     /* events == NULL: no trace */
+    thrum__run *kept_run; /* one of each is kept for the next run that starts here */
+    thrum_handle *kept_handle;
+    int index;
+    enum worker_kind kind;
+    worker *outer;        /* guests: what the thread was before, in an executor that it works for */
+    thrum__spawn *spawns; /* the stack itself */
+    size_t spawn_bytes;
+    pthread_t thread;
+
+    thrum__deque deque;                             /* graph tasks; aligned by itself */
+    _Alignas(64) _Atomic(thrum__spawn *) bottom;    /* the oldest spawned task that nobody has: see scope.c */
+    _Alignas(64) thrum__parker sleep_parker;        /* a token comes only from who took it off the sleepers' stack */
+    thrum__parker join_parker;                      /* tokens may come late: whoever parks here looks again */
+    _Atomic uint32_t taken;                         /* guests: in use by a thread */
+};
+
+struct domain {
+    thrum__life life;
+    worker **workers;              /* `count` of them are there; grows up to `most`, entries never change */
+    _Atomic int count;
+    int most, own;
+    thrum__lock lock;
+    thrum_handle *first, *last;    /* functions that nobody has */
+    thrum__run *open;              /* runs with sources that nobody has, the newest last */
+    _Atomic uint32_t waiting;      /* how many of both: to look at without the lock */
+    int64_t spin_ns;
+    int spares, spares_most;       /* ex->lock */
+};
+
+/* Names of graphs that ran, kept for the trace. */
+typedef struct thrum__held_names {
+    struct thrum__held_names *next;
+    thrum__names *names;
+} thrum__held_names;
+
+struct thrum_executor {
+    thrum__object object;
+    domain cpu;
+    _Atomic uint32_t outstanding;  /* handles not done and guests inside; a futex */
+    _Atomic uint32_t awaited;      /* somebody sleeps on it */
+    _Atomic uint32_t stop;
+    uint32_t generation;           /* of the process: a fork's child has another */
+    bool callers_help, threadless, watched;
+    int workers;
+    enum thrum__bind bind;
+    thrum__lock lock;
+    thrum__run *free_runs;
+    _Atomic(thrum__run *) *runs;   /* by number; an entry is written once, before its number is used */
+    uint32_t run_count;
+    _Atomic(worker *) last_guest;  /* a guess at one that is free */
+    size_t spawns;
+    thrum_observer observer;
+    char *trace;
+    uint64_t trace_events;
+    int64_t trace_begin;
+    thrum__held_names *held_names; /* ex->lock */
+};
+
+/* The calling thread's worker; NULL outside. */
+extern _Thread_local worker *thrum__self;
+
+/* ---- executor.c --------------------------------------------------------------------------------------------------- */
+
+thrum_executor *thrum__executor_or_default(thrum_executor *ex);
+/* 0, or THRUM_EFORK in the child of the process that made it. */
+int thrum__executor_usable(const thrum_executor *ex, const char *what);
+bool thrum__executor_foreign(const thrum_executor *ex);
+void thrum__outstanding_raise(thrum_executor *ex);
+void thrum__outstanding_lower(thrum_executor *ex);
+
+/* Makes the calling thread a worker of the executor: NULL if all places are taken (unless `anyway`) or without memory. */
+worker *thrum__guest_enter(thrum_executor *ex, bool anyway);
+void thrum__guest_leave(worker *guest);
+
+/* Starts a spare thread if a worker just parked and nobody is left who could take its place. */
+void thrum__spare_start(domain *d);
+void *thrum__worker_thread(void *arg);
+
+/* ---- worker.c ----------------------------------------------------------------------------------------------------- */
+
+enum found_kind { FOUND_NOTHING, FOUND_RUN, FOUND_TASK, FOUND_FUNCTION, FOUND_SPAWN };
+
+typedef struct found {
+    enum found_kind kind;
+    thrum__run *run;      /* FOUND_RUN, FOUND_TASK: with a strand for the finder */
+    thrum_task *task;
+    thrum_handle *handle; /* FOUND_FUNCTION: claimed */
+    thrum__spawn *place;  /* FOUND_SPAWN: claimed */
+    worker *victim;
+    thrum_scope_fn *spawn_fn;
+    bool frees_arg;
+} found;
+
+bool thrum__find(worker *w, found *f);
+void thrum__perform(worker *w, const found *f);
+bool thrum__steal_task(worker *victim, const thrum__run *only, found *f);
+bool thrum__find_in(worker *w, const thrum__run *only, found *f);
+void thrum__wake_one(domain *d);
+bool thrum__work_visible(const domain *d);
+/* The worker parks inside a task, or a guest leaves: its place can be taken. And back. */
+void thrum__step_aside(worker *w, bool in_task);
+void thrum__step_back(worker *w);
+void thrum__live(worker *w);
+
+/* ---- run.c -------------------------------------------------------------------------------------------------------- */
+
+bool thrum__run_raise(thrum__run *run);
+void thrum__run_work(worker *w, thrum__run *run, thrum_task *first);
+bool thrum__run_join_open(domain *d, const thrum__run *only, found *f);
+/* Starts the handle's run; with `w`, the caller is its first strand and this returns when the caller has nothing more to
+ * do in it. */
+void thrum__run_begin(thrum_handle *handle, worker *w);
+/* The same for the next in a queue, which may have nothing to do. */
+void thrum__run_begin_queued(thrum_handle *handle);
+void thrum__run_free_kept(worker *w);
+/* Runs a graph once as part of the calling task; errors go to `root`. */
+void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root);
+/* Takes an ended run out of its graph's queue: the next one, which is to begin, or NULL. */
+thrum_handle *thrum__graph_end_run(thrum_handle *handle);
+
+/* ---- handle.c ----------------------------------------------------------------------------------------------------- */
+
+thrum_handle *thrum__handle_new(thrum_executor *ex, enum handle_work work);
+void thrum__handle_drop(thrum_handle *handle);
+void thrum__handle_abandon(thrum_handle *handle); /* one that was never started */
+void thrum__handle_lower(thrum_handle *handle); /* one of its pending parts has ended */
+void thrum__handle_run(worker *w, thrum_handle *handle);
+bool thrum__handle_claim(thrum_handle *handle);
+void thrum__queue_put(domain *d, thrum_handle *handle);
+thrum_handle *thrum__queue_take(domain *d);
+void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task);
+bool thrum__is_done(const thrum_handle *handle);
+
+/* ---- scope.c ------------------------------------------------------------------------------------------------------ */
+
+bool thrum__spawn_steal(worker *thief, worker *victim, const thrum__spawn *least, found *f);
+void thrum__spawn_run(worker *w, const found *f);
+bool thrum__spawn_visible(const worker *w);
+void thrum__call_scope(worker *w, thrum__root *root, thrum_scope_fn *fn, void *arg);
+
+/* ---- watch.c ------------------------------------------------------------------------------------------------------ */
+
+typedef struct watch {
+    thrum_task_info info;
+    int64_t begin;
+} watch;
+
+void thrum__watch_begin(worker *w, watch *watch, const thrum_task *task, int64_t number);
+void thrum__watch_end(worker *w, const watch *watch);
+void thrum__watch_hold_names(thrum_executor *ex, thrum_graph *graph);
+int thrum__trace_write(thrum_executor *ex);
+
+#endif

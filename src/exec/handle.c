@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Handles: submitted functions, waiting, callbacks, and how something ends.
+ *
+ * Who may touch a handle: it has holders (the user until release, the executor until it has ended), and the last one to
+ * drop it frees it. `pending` counts what must end before it has ended; whoever lowers it to zero ends it.
+ *
+ * The end, in this order: the graph's queue moves on (so that a waiter may free the graph), callbacks are called, `done`
+ * is set, waiters are woken, the executor is told. Setting `done` is a release; reading it in thrum_wait and thrum_done
+ * is an acquire: what the tasks wrote is there for whoever waited.
+ */
+#include "exec/exec_int.h"
+
+#include "base/alloc.h"
+#include "sys/clock.h"
+
+#include <limits.h>
+
+/* ---- Making and dropping ------------------------------------------------------------------------------------------ */
+
+thrum_handle *thrum__handle_new(thrum_executor *ex, enum handle_work work)
+{
+    thrum_handle *handle = thrum__zalloc(sizeof *handle);
+    if (!handle) {
+        thrum__fault(THRUM_ENOMEM, "no memory for a handle");
+        return NULL;
+    }
+    handle->object.kind = THRUM__KIND_HANDLE;
+    handle->object.root.run = handle;
+    handle->object.root.attention = ex->watched ? THRUM__WATCHED : 0;
+    handle->root = &handle->object.root;
+    handle->ex = ex;
+    handle->work = work;
+    handle->last_callback = &handle->callbacks;
+    atomic_init(&handle->holders, 2);
+    atomic_init(&handle->pending, 1);
+    thrum__outstanding_raise(ex);
+    return handle;
+}
+
+static void handle_free(thrum_handle *handle)
+{
+    thrum__free(handle->object.root.message);
+    handle->object.kind = 0;
+    thrum__free(handle);
+}
+
+/* Release and acquire: whatever each holder did with it happens before it is freed. */
+void thrum__handle_drop(thrum_handle *handle)
+{
+    if (handle && atomic_fetch_sub_explicit(&handle->holders, 1, memory_order_acq_rel) == 1)
+        handle_free(handle);
+}
+
+void thrum__handle_abandon(thrum_handle *handle)
+{
+    thrum_executor *ex = handle->ex;
+    handle_free(handle);
+    thrum__outstanding_lower(ex);
+}
+
+void thrum_release(thrum_handle *handle)
+{
+    thrum__handle_drop(handle);
+}
+
+bool thrum__is_done(const thrum_handle *handle)
+{
+    return atomic_load_explicit(&handle->done, memory_order_acquire) == DONE;
+}
+
+bool thrum_done(const thrum_handle *handle)
+{
+    return handle && thrum__is_done(handle);
+}
+
+/* ---- Ending ------------------------------------------------------------------------------------------------------- */
+
+/* Calls the callbacks, also those that are attached meanwhile, and sets `done` when there are no more. */
+static void call_back_and_finish(thrum_handle *handle)
+{
+    uint32_t before;
+    atomic_store_explicit(&handle->ender, &thrum__self, memory_order_relaxed);
+    for (;;) {
+        thrum__lock_take(&handle->lock);
+        callback *first = handle->callbacks;
+        handle->callbacks = NULL;
+        handle->last_callback = &handle->callbacks;
+        if (!first)
+            before = atomic_exchange_explicit(&handle->done, DONE, memory_order_acq_rel);
+        thrum__lock_give(&handle->lock);
+        if (!first)
+            break;
+        while (first) {
+            callback *next = first->next;
+            first->fn(first->arg);
+            thrum__free(first);
+            first = next;
+        }
+    }
+    if (before == AWAITED)
+        thrum__futex_wake(&handle->done, INT_MAX);
+}
+
+static void end(thrum_handle *handle)
+{
+    thrum_executor *ex = handle->ex;
+    thrum_handle *owner = handle->owner;
+    thrum_handle *next = handle->graph ? thrum__graph_end_run(handle) : NULL;
+    int code = thrum__root_code(&handle->object.root);
+    if (code && handle->quiet && handle->root == &handle->object.root)
+        thrum__root_fail(&ex->object.root, code, thrum__root_text(&handle->object.root));
+    if (next)
+        thrum__run_begin_queued(next);
+    call_back_and_finish(handle);
+    thrum__handle_drop(handle);
+    if (owner)
+        thrum__handle_lower(owner);
+    thrum__outstanding_lower(ex);
+}
+
+void thrum__handle_lower(thrum_handle *handle)
+{
+    if (atomic_fetch_sub_explicit(&handle->pending, 1, memory_order_acq_rel) == 1)
+        end(handle);
+}
+
+int thrum_then(thrum_handle *handle, thrum_fn *fn, void *arg)
+{
+    if (!handle || !fn)
+        return thrum__fault(THRUM_EINVAL, "thrum_then: the %s is NULL", handle ? "function" : "handle");
+    callback *c = thrum__alloc(sizeof *c);
+    if (!c)
+        return thrum__fault(THRUM_ENOMEM, "thrum_then: no memory for the callback");
+    *c = (callback){NULL, fn, arg};
+    thrum__lock_take(&handle->lock);
+    bool late = thrum__is_done(handle);
+    if (!late) {
+        *handle->last_callback = c;
+        handle->last_callback = &c->next;
+    }
+    thrum__lock_give(&handle->lock);
+    if (late) {
+        thrum__free(c);
+        fn(arg);
+    }
+    return 0;
+}
+
+/* ---- Functions ---------------------------------------------------------------------------------------------------- */
+
+/* A function is in the queue and may be waited for at the same time: whoever claims it runs it. */
+bool thrum__handle_claim(thrum_handle *handle)
+{
+    return atomic_load_explicit(&handle->claimed, memory_order_relaxed) == 0 &&
+           atomic_exchange_explicit(&handle->claimed, 1, memory_order_acquire) == 0;
+}
+
+static void call_function(worker *w, thrum_handle *handle)
+{
+    uint32_t attention = __atomic_load_n(&handle->root->attention, __ATOMIC_RELAXED);
+    watch watch;
+    if (attention & THRUM__CANCELLED)
+        return;
+    if (attention & THRUM__WATCHED)
+        thrum__watch_begin(w, &watch, NULL, -2);
+    if (handle->work == WORK_SCOPE)
+        thrum__call_scope(w, handle->root, handle->fn.scope, handle->arg);
+    else
+        handle->fn.plain(handle->arg);
+    if (attention & THRUM__WATCHED)
+        thrum__watch_end(w, &watch);
+}
+
+void thrum__handle_run(worker *w, thrum_handle *handle)
+{
+    thrum__root *outer = w->root;
+    w->root = handle->root;
+    call_function(w, handle);
+    w->root = outer;
+    if (handle->frees_arg)
+        thrum__free(handle->arg);
+    thrum__handle_lower(handle);
+}
+
+/* The queue holds a handle of its own: one that a waiter claimed is dropped when the queue comes to it. */
+void thrum__queue_put(domain *d, thrum_handle *handle)
+{
+    atomic_fetch_add_explicit(&handle->holders, 1, memory_order_relaxed);
+    thrum__lock_take(&d->lock);
+    handle->next = NULL;
+    if (d->last)
+        d->last->next = handle;
+    else
+        d->first = handle;
+    d->last = handle;
+    /* Sequentially consistent, as is the change of the life cycle's word by whoever goes to sleep: either this thread
+     * sees the sleeper, or the sleeper sees this. */
+    atomic_fetch_add_explicit(&d->waiting, 1, memory_order_seq_cst);
+    thrum__lock_give(&d->lock);
+    thrum__wake_one(d);
+}
+
+thrum_handle *thrum__queue_take(domain *d)
+{
+    for (;;) {
+        if (atomic_load_explicit(&d->waiting, memory_order_relaxed) == 0)
+            return NULL;
+        thrum__lock_take(&d->lock);
+        thrum_handle *handle = d->first;
+        if (handle) {
+            d->first = handle->next;
+            if (!d->first)
+                d->last = NULL;
+            atomic_fetch_sub_explicit(&d->waiting, 1, memory_order_relaxed);
+        }
+        thrum__lock_give(&d->lock);
+        if (!handle)
+            return NULL;
+        bool mine = thrum__handle_claim(handle);
+        /* Claimed, it lives until it has run: the executor holds it. */
+        thrum__handle_drop(handle);
+        if (mine)
+            return handle;
+    }
+}
+
+static thrum_handle *submit(thrum_executor *ex, thrum_fn *fn, void *arg, const char *what)
+{
+    if (!fn) {
+        thrum__fault(THRUM_EINVAL, "%s: the function is NULL", what);
+        return NULL;
+    }
+    ex = thrum__executor_or_default(ex);
+    if (!ex || thrum__executor_usable(ex, what))
+        return NULL;
+    thrum_handle *handle = thrum__handle_new(ex, WORK_FN);
+    if (!handle)
+        return NULL;
+    handle->fn.plain = fn;
+    handle->arg = arg;
+    return handle;
+}
+
+thrum_handle *thrum_submit(thrum_executor *ex, thrum_fn *fn, void *arg)
+{
+    thrum_handle *handle = submit(ex, fn, arg, "thrum_submit");
+    if (handle)
+        thrum__queue_put(&handle->ex->cpu, handle);
+    return handle;
+}
+
+int thrum_async(thrum_executor *ex, thrum_fn *fn, void *arg)
+{
+    thrum_handle *handle = submit(ex, fn, arg, "thrum_async");
+    if (!handle)
+        return thrum__last_code();
+    handle->quiet = true;
+    thrum__queue_put(&handle->ex->cpu, handle);
+    thrum__handle_drop(handle);
+    return 0;
+}
+
+int thrum_scope_run(thrum_executor *ex, thrum_scope_fn *fn, void *arg)
+{
+    if (!fn)
+        return thrum__fault(THRUM_EINVAL, "thrum_scope_run: the function is NULL");
+    ex = thrum__executor_or_default(ex);
+    int err = ex ? thrum__executor_usable(ex, "thrum_scope_run") : thrum__last_code();
+    if (err)
+        return err;
+    thrum_handle *handle = thrum__handle_new(ex, WORK_SCOPE);
+    if (!handle)
+        return thrum__last_code();
+    handle->fn.scope = fn;
+    handle->arg = arg;
+    if (!ex->callers_help && !(thrum__self && thrum__self->ex == ex))
+        thrum__queue_put(&ex->cpu, handle);
+    err = thrum_wait(handle);
+    thrum__handle_drop(handle);
+    return err;
+}
+
+/* ---- Waiting ------------------------------------------------------------------------------------------------------ */
+
+/* The run to help with: the handle's own or, while that is queued, the one that its graph is busy with. */
+static thrum__run *run_to_help(thrum_handle *handle)
+{
+    thrum__run *run = atomic_load_explicit(&handle->run, memory_order_acquire);
+    if (run || !handle->graph)
+        return run;
+    /* The handle is not done, so the graph is there; its first run cannot end while the lock is held. */
+    thrum__lock_take(&handle->graph->lock);
+    thrum_handle *first = handle->graph->first_run;
+    if (first)
+        run = atomic_load_explicit(&first->run, memory_order_acquire);
+    thrum__lock_give(&handle->graph->lock);
+    return run;
+}
+
+/* Something of what the handle stands for. Where there are no threads, a waiter outside tasks does whatever there is. */
+static bool find_for(worker *w, thrum_handle *handle, bool in_task, found *f)
+{
+    if (handle->work != WORK_GRAPH) {
+        if (thrum__handle_claim(handle)) {
+            *f = (found){.kind = FOUND_FUNCTION, .handle = handle};
+            return true;
+        }
+    } else {
+        thrum__run *run = run_to_help(handle);
+        if (run && (thrum__run_join_open(w->domain, run, f) || thrum__find_in(w, run, f)))
+            return true;
+    }
+    return w->ex->threadless && !in_task && thrum__find(w, f);
+}
+
+/* Sleeps until the handle is done or, where there are no threads, until there may be something to do. */
+static void sleep_on(thrum_handle *handle, int64_t timeout_ns)
+{
+    uint32_t seen = GOING;
+    if (atomic_compare_exchange_strong_explicit(&handle->done, &seen, AWAITED, memory_order_acquire,
+                                                memory_order_acquire) ||
+        seen == AWAITED)
+        thrum__futex_wait(&handle->done, AWAITED, timeout_ns);
+}
+
+enum { LOOKS_PER_CLOCK = 16, THREADLESS_NAP_NS = 1000000 };
+
+/* Looks a while, in the hope that it is about to end: a switch of threads costs more. */
+static bool spin_on(const thrum_handle *handle, int64_t ns)
+{
+    int64_t until = thrum__now() + ns;
+    do {
+        for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
+            if (thrum__is_done(handle))
+                return true;
+            thrum__relax();
+        }
+    } while (thrum__now() < until);
+    return false;
+}
+
+void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task)
+{
+    int64_t looking_since = 0;
+    found f;
+    while (!thrum__is_done(handle)) {
+        if (find_for(w, handle, in_task, &f)) {
+            thrum__perform(w, &f);
+            looking_since = 0;
+            continue;
+        }
+        int64_t now = thrum__now();
+        if (!looking_since)
+            looking_since = now;
+        if (now - looking_since < w->domain->spin_ns) {
+            spin_on(handle, 200);
+            continue;
+        }
+        thrum__step_aside(w, in_task);
+        sleep_on(handle, w->ex->threadless ? THREADLESS_NAP_NS : -1);
+        thrum__step_back(w);
+        looking_since = 0;
+    }
+}
+
+static void wait_outside(thrum_handle *handle)
+{
+    thrum_executor *ex = handle->ex;
+    while (!thrum__is_done(handle)) {
+        worker *guest = ex->callers_help ? thrum__guest_enter(ex, false) : NULL;
+        if (guest) {
+            thrum__wait_as(guest, handle, false);
+            thrum__guest_leave(guest);
+        } else if (!spin_on(handle, ex->cpu.spin_ns)) {
+            sleep_on(handle, ex->threadless ? THREADLESS_NAP_NS : -1);
+        }
+    }
+}
+
+/* Whether the handle can only end after the calling task: it is the task's own, or that of a task which waits for the
+ * task's, and so on. A handle in this chain is not done while the one before it is not, so the chain is there to walk. */
+static bool waits_for_itself(const worker *self, const thrum_handle *handle)
+{
+    if (atomic_load_explicit(&handle->ender, memory_order_relaxed) == &thrum__self)
+        return true;
+    const thrum_handle *at = self && self->root ? self->root->run : NULL;
+    while (at && at != handle)
+        at = atomic_load_explicit(&at->awaited_from, memory_order_acquire);
+    return at == handle;
+}
+
+static int outcome(const thrum_handle *handle)
+{
+    int code = thrum__root_code(&handle->object.root);
+    return code ? thrum__fault(code, "%s", thrum__root_text(&handle->object.root)) : 0;
+}
+
+int thrum_wait(thrum_handle *handle)
+{
+    if (!handle)
+        return thrum__fault(THRUM_EINVAL, "thrum_wait: the handle is NULL");
+    if (thrum__is_done(handle))
+        return outcome(handle);
+    worker *self = thrum__self;
+    int err = thrum__executor_usable(handle->ex, "thrum_wait");
+    if (err)
+        return err;
+    if (waits_for_itself(self, handle))
+        return thrum__fault(THRUM_EDEADLOCK, "thrum_wait: a task or callback of %s%s%s cannot wait for it to end",
+                            handle->graph ? "a run of graph '" : "a submitted function",
+                            handle->graph ? handle->graph->names->graph : "", handle->graph ? "'" : "");
+    if (self && self->root && self->root->run)
+        atomic_store_explicit(&handle->awaited_from, self->root->run, memory_order_release);
+    if (self && self->ex == handle->ex)
+        thrum__wait_as(self, handle, self->root != NULL);
+    else
+        wait_outside(handle);
+    return outcome(handle);
+}

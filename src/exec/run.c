@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How a graph runs.
+ *
+ * A run counts strands, not tasks. A strand is a worker that is part of the run: it holds deque entries, or sources that
+ * it took, or is in the middle of a task. No counter is touched per task; one shared counter per task would be the most
+ * expensive thing in this file.
+ *
+ * Roles
+ *   The worker that begins an iteration sets strands and is the first strand. Others join: by taking a share of the
+ *   sources, or by stealing a task. A worker leaves when its deque is empty and no sources are left.
+ *
+ * Invariants
+ *   1. A task of the run that is ready and not started is in the deque of a strand, or among sources not taken.
+ *   2. While sources are not all taken, the run's list of them counts as one strand (the range's token), unless they were
+ *      never published and belong to the strand that began.
+ *   3. strands > 0 from the beginning of an iteration until every task has completed.
+ *   4. Raising strands refuses at zero; so nobody joins a run that has ended or has not begun, and a thief holds its
+ *      strand before the task is its own.
+ *
+ * Why 3 holds: by 1 a ready task implies a strand or the token. A thief raises before its take; if the take fails it
+ * lowers again, and then may be the one that ends the run: whoever lowers to zero ends it, whoever that is.
+ *
+ * Counters of tasks restore themselves: the arrival that makes a task ready writes its full count back before the task is
+ * scheduled. So a run leaves the graph as it found it, and the next one walks nothing. A cancelled run goes through the
+ * rest of the graph without calling functions, for the same reason.
+ *
+ * Orders: lowering strands is a release and the last lowering an acquire, so everything that happened in the run happens
+ * before its end. Raising is an acquire, with the release of the beginning (or of any strand since, through the release
+ * sequence of read-modify-writes) as its partner: who joins sees the run's fields.
+ */
+#include "exec/exec_int.h"
+
+#include "base/alloc.h"
+
+#include <limits.h>
+
+enum { MOST_AT_ONCE = 512 }; /* sources taken in one go: enough to make the shared cursor cheap, few enough to share */
+
+/* ---- Completing a task -------------------------------------------------------------------------------------------- */
+
+/* One predecessor has completed. True: it was the last one, and the task is ready.
+ *
+ * When one is missing, the caller is it: nobody else will touch the counter, and no read-modify-write is needed. The
+ * acquire pairs with the other predecessors' releases in the subtraction: their work happens before the task's. */
+static inline bool arrive(thrum_task *task)
+{
+    uint32_t missing = atomic_load_explicit(&task->pending, memory_order_acquire);
+    if (missing != 1 && atomic_fetch_sub_explicit(&task->pending, 1, memory_order_acq_rel) != 1)
+        return false;
+    /* Relaxed: the next to read it is a predecessor in the next iteration, which comes after this task. */
+    atomic_store_explicit(&task->pending, task->strong & THRUM__STRONG_MASK, memory_order_relaxed);
+    return true;
+}
+
+/* A deque that can grow no more: run the task here and now, and what it makes ready in turn. */
+static void run_at_once(worker *w, thrum__run *run, thrum_task *task);
+
+static inline void push(worker *w, thrum__run *run, thrum_task *task)
+{
+    if (__builtin_expect(!thrum__deque_push_owner(&w->deque, (uintptr_t)task | run->tag), 0)) {
+        run_at_once(w, run, task);
+        return;
+    }
+    if (__builtin_expect(__atomic_load_n(w->spawn.idle, __ATOMIC_RELAXED) < 0, 0))
+        thrum__wake(&w->spawn);
+}
+
+static inline uintptr_t apart(const thrum_task *a, const thrum_task *b)
+{
+    return a < b ? (uintptr_t)b - (uintptr_t)a : (uintptr_t)a - (uintptr_t)b;
+}
+
+/* The task has completed: its ready successors are pushed but for one, which is returned to run next without touching
+ * the deque. That one is the nearest in memory: in a grid it walks along the row whatever the order of the edges was. */
+static inline thrum_task *complete(worker *w, thrum__run *run, const thrum_task *task)
+{
+    uintptr_t next = task->next;
+    if (next & THRUM__ONE) {
+        thrum_task *successor = thrum__word_task(next);
+        return (next & THRUM__SOLE) || arrive(successor) ? successor : NULL;
+    }
+    if (!next)
+        return NULL;
+    thrum_task *chosen = NULL;
+    for (const uintptr_t *word = (const uintptr_t *)next;; word++) {
+        thrum_task *successor = thrum__word_task(*word);
+        uintptr_t last = *word & THRUM__LAST;
+        if ((*word & THRUM__SOLE) || arrive(successor)) {
+            if (!chosen) {
+                chosen = successor;
+            } else if (apart(task, successor) <= apart(task, chosen)) {
+                push(w, run, chosen);
+                chosen = successor;
+            } else {
+                push(w, run, successor);
+            }
+        }
+        if (last)
+            return chosen;
+    }
+}
+
+/* ---- Running tasks ------------------------------------------------------------------------------------------------ */
+
+/* Scope tasks, cancelled runs, observers and traces. */
+static __attribute__((noinline)) void call_slowly(worker *w, thrum__run *run, const thrum_task *task)
+{
+    uint32_t attention = __atomic_load_n(&run->root->attention, __ATOMIC_RELAXED);
+    watch watch;
+    if (attention & THRUM__CANCELLED)
+        return;
+    if (attention & THRUM__WATCHED)
+        thrum__watch_begin(w, &watch, task, thrum_task_number(task));
+    if (task->strong & THRUM__IS_SCOPE)
+        thrum__call_scope(w, run->root, task->fn.scope, task->arg);
+    else
+        task->fn.plain(task->arg);
+    if (attention & THRUM__WATCHED)
+        thrum__watch_end(w, &watch);
+}
+
+static inline void call(worker *w, thrum__run *run, const thrum_task *task)
+{
+    if (__builtin_expect(__atomic_load_n(&run->root->attention, __ATOMIC_RELAXED) | (task->strong & THRUM__IS_SCOPE), 0))
+        call_slowly(w, run, task);
+    else
+        task->fn.plain(task->arg);
+}
+
+/* Runs the task, what it makes ready, and all else that is in the deque from `base` on. */
+static inline void run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
+{
+    for (;;) {
+        while (task) {
+            call(w, run, task);
+            task = complete(w, run, task);
+        }
+        uintptr_t word = thrum__deque_pop_owner(&w->deque, base);
+        if (!word)
+            return;
+        thrum__assert((word & ~TASK_MASK) == run->tag);
+        task = (thrum_task *)(word & TASK_MASK);
+    }
+}
+
+static void run_at_once(worker *w, thrum__run *run, thrum_task *task)
+{
+    while (task) {
+        call(w, run, task);
+        task = complete(w, run, task);
+    }
+}
+
+static void run_sources(worker *w, thrum__run *run, size_t from, size_t to, int64_t base)
+{
+    thrum_task *const *sources = run->sources;
+    for (size_t i = from; i < to; i++) {
+        thrum_task *task = sources[i];
+        call(w, run, task);
+        if (task->next) {
+            task = complete(w, run, task);
+            if (task || thrum__deque_bottom_owner(&w->deque) > base)
+                run_from(w, run, task, base);
+        }
+    }
+}
+
+/* ---- Sources ------------------------------------------------------------------------------------------------------ */
+
+static void open_list_add(domain *d, thrum__run *run)
+{
+    thrum__lock_take(&d->lock);
+    thrum__run *last = d->open ? d->open->previous_open : run;
+    run->previous_open = last;
+    run->next_open = NULL;
+    if (d->open) {
+        last->next_open = run;
+        d->open->previous_open = run;
+    } else {
+        d->open = run;
+    }
+    atomic_fetch_add_explicit(&d->waiting, 1, memory_order_seq_cst);
+    thrum__lock_give(&d->lock);
+}
+
+static void open_list_remove(domain *d, thrum__run *run)
+{
+    thrum__lock_take(&d->lock);
+    if (run->next_open)
+        run->next_open->previous_open = run->previous_open;
+    else
+        d->open->previous_open = run->previous_open;
+    if (d->open == run)
+        d->open = run->next_open;
+    else
+        run->previous_open->next_open = run->next_open;
+    atomic_fetch_sub_explicit(&d->waiting, 1, memory_order_relaxed);
+    thrum__lock_give(&d->lock);
+}
+
+/* Joins a run that has sources left; `only` that one if it is not NULL. The token keeps strands above zero while the run
+ * is in the list, so plain adding will do. */
+bool thrum__run_join_open(domain *d, const thrum__run *only, found *f)
+{
+    if (atomic_load_explicit(&d->waiting, memory_order_relaxed) == 0)
+        return false;
+    thrum__lock_take(&d->lock);
+    thrum__run *run = d->open;
+    while (run && only && run != only)
+        run = run->next_open;
+    if (run)
+        atomic_fetch_add_explicit(&run->strands, 1, memory_order_acquire);
+    thrum__lock_give(&d->lock);
+    *f = (found){.kind = FOUND_RUN, .run = run};
+    return run != NULL;
+}
+
+/* A share of the sources that are left. Whoever takes the last of them closes the list and with it the token. */
+static bool take_sources(worker *w, thrum__run *run, size_t *from, size_t *to)
+{
+    size_t count = run->count, at = atomic_load_explicit(&run->cursor, memory_order_relaxed);
+    if (at >= count)
+        return false;
+    size_t share = (count - at) / run->divisor;
+    share = share < 1 ? 1 : share > MOST_AT_ONCE ? MOST_AT_ONCE : share;
+    /* Relaxed: the sources were there when the run began, which this strand has seen. */
+    *from = atomic_fetch_add_explicit(&run->cursor, share, memory_order_relaxed);
+    if (*from >= count)
+        return false;
+    *to = *from + share < count ? *from + share : count;
+    if (*to == count) {
+        open_list_remove(w->domain, run);
+        atomic_fetch_sub_explicit(&run->strands, 1, memory_order_release); /* this strand remains: not zero */
+    }
+    return true;
+}
+
+/* ---- Beginning and ending ----------------------------------------------------------------------------------------- */
+
+bool thrum__run_raise(thrum__run *run)
+{
+    int64_t strands = atomic_load_explicit(&run->strands, memory_order_relaxed);
+    while (strands > 0)
+        if (atomic_compare_exchange_weak_explicit(&run->strands, &strands, strands + 1, memory_order_acquire,
+                                                  memory_order_relaxed))
+            return true;
+    return false;
+}
+
+/* Opens an iteration with the caller as first strand. Sources that cannot be shared are not published: *all says so. */
+static void begin_iteration(worker *w, thrum__run *run, bool *all)
+{
+    domain *d = w->domain;
+    *all = run->count <= 1 || d->life.limit <= 1;
+    if (*all) {
+        atomic_store_explicit(&run->cursor, run->count, memory_order_relaxed);
+        atomic_store_explicit(&run->strands, 1, memory_order_release);
+        return;
+    }
+    atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
+    atomic_store_explicit(&run->strands, 2, memory_order_release);
+    open_list_add(d, run);
+    thrum__wake(&w->spawn);
+}
+
+static void run_iteration(worker *w, thrum__run *run, int64_t base)
+{
+    bool all;
+    begin_iteration(w, run, &all);
+    if (all)
+        run_sources(w, run, 0, run->count, base);
+}
+
+static void run_shares(worker *w, thrum__run *run, int64_t base)
+{
+    size_t from, to;
+    while (take_sources(w, run, &from, &to))
+        run_sources(w, run, from, to, base);
+}
+
+static void run_recycle(worker *w, thrum__run *run);
+
+static void end_run(worker *w, thrum__run *run)
+{
+    thrum_handle *handle = run->handle;
+    atomic_store_explicit(&handle->run, NULL, memory_order_relaxed);
+    run_recycle(w, run);
+    thrum__handle_lower(handle);
+}
+
+/* The strand has nothing left to do. Whoever is last begins the next iteration or ends the run. */
+static void leave(worker *w, thrum__run *run, int64_t base)
+{
+    while (atomic_fetch_sub_explicit(&run->strands, 1, memory_order_acq_rel) == 1) {
+        thrum_handle *handle = run->handle;
+        if (--handle->left == 0 || (__atomic_load_n(&run->root->attention, __ATOMIC_RELAXED) & THRUM__CANCELLED)) {
+            end_run(w, run);
+            return;
+        }
+        run_iteration(w, run, base);
+        run_shares(w, run, base);
+    }
+}
+
+/* A strand's whole life, from `first` (a stolen task) or a share of the sources on. The caller has raised strands. */
+void thrum__run_work(worker *w, thrum__run *run, thrum_task *first)
+{
+    thrum__root *outer = w->root;
+    int64_t base = thrum__deque_bottom_owner(&w->deque);
+    w->root = run->root;
+    if (first)
+        run_from(w, run, first, base);
+    run_shares(w, run, base);
+    leave(w, run, base);
+    w->root = outer;
+}
+
+/* ---- The pool of runs --------------------------------------------------------------------------------------------- */
+
+static thrum__run *run_new(thrum_executor *ex)
+{
+    if (ex->run_count == RUN_MOST)
+        return NULL;
+    thrum__run *run = thrum__zalloc_aligned(sizeof *run);
+    if (!run)
+        return NULL;
+    run->tag = (uint64_t)ex->run_count << RUN_SHIFT;
+    /* The release is for thieves that read a number from a slot which is being written (thrum__steal_task). */
+    atomic_store_explicit(&ex->runs[ex->run_count++], run, memory_order_release);
+    return run;
+}
+
+static thrum__run *run_take(worker *w, thrum_executor *ex)
+{
+    if (w && w->kept_run) {
+        thrum__run *kept = w->kept_run;
+        w->kept_run = NULL;
+        return kept;
+    }
+    thrum__lock_take(&ex->lock);
+    thrum__run *run = ex->free_runs;
+    if (run)
+        ex->free_runs = run->next_free;
+    else
+        run = run_new(ex);
+    thrum__lock_give(&ex->lock);
+    return run;
+}
+
+static void run_give(thrum_executor *ex, thrum__run *run)
+{
+    thrum__lock_take(&ex->lock);
+    run->next_free = ex->free_runs;
+    ex->free_runs = run;
+    thrum__lock_give(&ex->lock);
+}
+
+static void run_recycle(worker *w, thrum__run *run)
+{
+    if (!w->kept_run)
+        w->kept_run = run;
+    else
+        run_give(w->ex, run);
+}
+
+void thrum__run_free_kept(worker *w)
+{
+    if (w->kept_run)
+        run_give(w->ex, w->kept_run);
+    w->kept_run = NULL;
+}
+
+/* ---- Starting ----------------------------------------------------------------------------------------------------- */
+
+static size_t divisor_for(const domain *d)
+{
+    return 4 * (size_t)(d->life.limit < d->most ? d->life.limit : d->most);
+}
+
+/* A run without a worker to begin it: all its sources are published, and the token is its only strand. */
+static void begin_published(thrum__run *run, domain *d)
+{
+    atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
+    atomic_store_explicit(&run->strands, 1, memory_order_release);
+    open_list_add(d, run);
+    thrum__wake_one(d);
+    /* Where there are no threads, whoever sleeps in a wait for it must do it. */
+    if (run->handle->ex->threadless)
+        thrum__futex_wake(&run->handle->done, INT_MAX);
+}
+
+void thrum__run_begin(thrum_handle *handle, worker *w)
+{
+    thrum_executor *ex = handle->ex;
+    domain *d = &ex->cpu;
+    thrum__run *run = run_take(w, ex);
+    if (!run) {
+        thrum__root_fail(handle->root, THRUM_ENOMEM, "no memory to start a run, or 65535 are under way");
+        thrum__handle_lower(handle);
+        return;
+    }
+    run->handle = handle;
+    run->root = handle->root;
+    run->sources = handle->graph->sources;
+    run->count = handle->graph->source_count;
+    run->divisor = divisor_for(d);
+    atomic_store_explicit(&handle->run, run, memory_order_release);
+    if (!w) {
+        begin_published(run, d);
+        return;
+    }
+    thrum__root *outer = w->root;
+    int64_t base = thrum__deque_bottom_owner(&w->deque);
+    w->root = run->root;
+    run_iteration(w, run, base);
+    run_shares(w, run, base);
+    leave(w, run, base);
+    w->root = outer;
+}
+
+thrum_handle *thrum__graph_end_run(thrum_handle *handle)
+{
+    thrum_graph *graph = handle->graph;
+    char *text = thrum__root_code(&handle->object.root) ? thrum__copy_text(thrum__root_text(&handle->object.root)) : NULL;
+    thrum__lock_take(&graph->lock);
+    thrum__assert(graph->first_run == handle);
+    thrum_handle *next = handle->next;
+    graph->first_run = next;
+    if (!next) {
+        graph->last_run = NULL;
+        atomic_fetch_and_explicit(&graph->state, ~(uint32_t)THRUM__RUNNING, memory_order_release);
+    }
+    if (text) {
+        thrum__free(graph->run_message);
+        graph->run_message = text;
+    }
+    thrum__lock_give(&graph->lock);
+    return next;
+}
+
+/* Puts the handle in the graph's queue. *now: it is the first, and the caller begins it. */
+static int enqueue(thrum_graph *graph, thrum_handle *handle, bool *now)
+{
+    thrum__lock_take(&graph->lock);
+    int err = thrum__graph_prepare(graph);
+    if (!err) {
+        *now = graph->first_run == NULL;
+        if (*now)
+            graph->first_run = handle;
+        else
+            ((thrum_handle *)graph->last_run)->next = handle;
+        graph->last_run = handle;
+        atomic_fetch_or_explicit(&graph->state, THRUM__RUNNING, memory_order_relaxed);
+    }
+    thrum__lock_give(&graph->lock);
+    return err;
+}
+
+/* A handle in the graph's queue. With *now the caller begins it: thrum__run_begin. */
+static thrum_handle *start(thrum_executor *ex, thrum_graph *graph, uint64_t n, thrum__root *root, bool *now)
+{
+    thrum_handle *handle = thrum__handle_new(ex, WORK_GRAPH);
+    if (!handle)
+        return NULL;
+    handle->graph = graph;
+    handle->left = n;
+    if (root)
+        handle->root = root;
+    if (enqueue(graph, handle, now)) {
+        handle->graph = NULL;
+        thrum__handle_abandon(handle);
+        return NULL;
+    }
+    if (ex->trace)
+        thrum__watch_hold_names(ex, graph);
+    return handle;
+}
+
+/* What begin means for a graph without tasks, or no runs at all: it ends. */
+static void begin(thrum_handle *handle, worker *w)
+{
+    if (handle->left == 0 || handle->graph->source_count == 0)
+        thrum__handle_lower(handle);
+    else
+        thrum__run_begin(handle, w);
+}
+
+void thrum__run_begin_queued(thrum_handle *handle)
+{
+    begin(handle, NULL);
+}
+
+void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root)
+{
+    bool now = false;
+    thrum_handle *handle = start(w->ex, graph, 1, root, &now);
+    if (!handle) {
+        int code = thrum__root_code(&graph->object.root);
+        thrum__root_fail(root, code ? code : thrum__last_code(), thrum__last_fault());
+        return;
+    }
+    if (now)
+        begin(handle, w);
+    thrum__wait_as(w, handle, true);
+    thrum__handle_drop(handle);
+}
+
+/* Checks common to all ways of starting; *ex becomes the default one if it is NULL. */
+static int may_start(thrum_executor **ex, const thrum_graph *graph, const char *what)
+{
+    if (!graph)
+        return thrum__fault(THRUM_EINVAL, "%s: the graph is NULL", what);
+    *ex = thrum__executor_or_default(*ex);
+    return *ex ? thrum__executor_usable(*ex, what) : thrum__last_code();
+}
+
+thrum_handle *thrum_start_n(thrum_executor *ex, thrum_graph *graph, uint64_t n)
+{
+    bool now = false;
+    if (may_start(&ex, graph, "thrum_start"))
+        return NULL;
+    thrum_handle *handle = start(ex, graph, n, NULL, &now);
+    if (handle && now)
+        begin(handle, NULL);
+    return handle;
+}
+
+thrum_handle *thrum_start(thrum_executor *ex, thrum_graph *graph)
+{
+    return thrum_start_n(ex, graph, 1);
+}
+
+/* A task that runs its own graph would wait for a run that is queued behind its own. */
+static int runs_itself(const worker *self, const thrum_graph *graph)
+{
+    if (!self || !self->root || !self->root->run)
+        return 0;
+    const thrum_handle *at = self->root->run;
+    for (; at; at = atomic_load_explicit(&at->awaited_from, memory_order_acquire))
+        if (at->graph == graph)
+            return thrum__fault(THRUM_EDEADLOCK, "thrum_run: a task of graph '%s' cannot run that graph and wait for it",
+                                graph->names->graph);
+    return 0;
+}
+
+int thrum_run_n(thrum_executor *ex, thrum_graph *graph, uint64_t n)
+{
+    worker *self = thrum__self;
+    bool now = false;
+    int err = may_start(&ex, graph, "thrum_run");
+    if (err || (err = runs_itself(self, graph)))
+        return err;
+    bool in_task = self && self->ex == ex;
+    worker *w = in_task ? self : ex->callers_help ? thrum__guest_enter(ex, false) : NULL;
+    thrum_handle *handle = start(ex, graph, n, NULL, &now);
+    if (!handle)
+        err = thrum__last_code();
+    else if (now)
+        begin(handle, w);
+    if (handle && w)
+        thrum__wait_as(w, handle, in_task);
+    if (w && !in_task)
+        thrum__guest_leave(w);
+    if (handle)
+        err = thrum_wait(handle);
+    thrum__handle_drop(handle);
+    return err;
+}
+
+int thrum_run(thrum_executor *ex, thrum_graph *graph)
+{
+    return thrum_run_n(ex, graph, 1);
+}

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Spawn and join: a direct task stack per worker.
+ *
+ * After Faxén's Wool ("Efficient work stealing for fine grained parallelism", ICPP 2010): spawned tasks lie in a stack of
+ * fixed places; the owner and a thief meet at the state of one place, not at an index, so joining a child that nobody
+ * stole costs one compare-and-swap on a line that only the owner has touched. All children can be stolen at once, also
+ * while their parent runs for long: nothing is private.
+ *
+ * Roles
+ *   The owner (the thread whose worker it is) pushes at `top` and takes the newest child back when it joins. A thief
+ *   claims the place at `bottom`, the oldest child.
+ *
+ * States of a place (low bits of the word; the rest is the thief's worker)
+ *   EMPTY              nothing here
+ *   READY [COPY|HEAP]  a child that nobody has; its argument may be a copy in the place or in the heap
+ *   thief              claimed; not sure yet
+ *   thief RUNNING      stolen, and u.thief_first is set
+ *   ... WAITING        the owner parks, and whoever changes the state next wakes it
+ *   DONE               the thief has finished
+ *
+ * Changes:  EMPTY -> READY (owner, spawn)          READY -> EMPTY (owner, join)
+ *           READY -> thief -> thief RUNNING -> DONE (thief)     thief -> READY (thief, on second thoughts)
+ *           thief [RUNNING] -> ... WAITING (owner)   DONE -> EMPTY (owner)
+ *
+ * Invariants
+ *   1. bottom <= top, and places from top on are EMPTY.
+ *   2. Below bottom no place is READY: thieves take the oldest first.
+ *   3. A claimed place is not pushed on again before its thief is DONE or has given it back.
+ *   4. bottom is written by a thief that has claimed the place at bottom, or by the owner when the newest child is DONE.
+ *
+ * Why a thief looks at bottom again after its claim: it may have been away since it read bottom, while the owner joined
+ * further down and pushed again, so that its place is not the oldest any more and advancing bottom would hide older
+ * children from all thieves. Then it gives the place back. If bottom is still its place, nobody else can write it: no
+ * other thief can claim the same place, and the owner waits for DONE before it writes.
+ *
+ * A join is strict: it runs the scope's own children, and for a stolen one what lies above thief_first in its thief's
+ * stack, that is, the child's descendants.
+ */
+#include "exec/exec_int.h"
+
+#include "base/alloc.h"
+#include "sys/barrier.h"
+#include "sys/clock.h"
+
+#include <string.h>
+
+enum { READY = THRUM__READY, COPY = 2, HEAP = 4, RUNNING = 8, WAITING = 16, FINISHED = 32, STATE_BITS = 63 };
+
+/* Bits of thrum_scope.more. */
+enum { MORE_ROOT = 1, MORE_GRAPHS = 2, MORE_DETACHED = 4 };
+
+/* A worker without room: what scopes point to that must not push. */
+static const int64_t nobody_sleeps = 0;
+static thrum__spawn no_place;
+static thrum__worker no_worker = {&no_place, &no_place, &nobody_sleeps};
+
+struct scope_graph {
+    struct scope_graph *next;
+    thrum_graph *graph;
+};
+
+static worker *real_worker(const thrum_scope *scope)
+{
+    return (worker *)(scope->worker == &no_worker ? scope->real : scope->worker);
+}
+
+/* ---- Calling ------------------------------------------------------------------------------------------------------ */
+
+static void call_in_scope(worker *w, thrum__root *root, thrum_scope_fn *fn, void *arg)
+{
+    thrum_scope scope;
+    scope.worker = w ? &w->spawn : &no_worker;
+    scope.first = scope.worker->top;
+    scope.root = root;
+    scope.more = 0;
+    scope.real = NULL;
+    fn(&scope, arg);
+    if (scope.worker->top != scope.first || scope.more)
+        thrum__join_slow(&scope);
+}
+
+void thrum__call_scope(worker *w, thrum__root *root, thrum_scope_fn *fn, void *arg)
+{
+    call_in_scope(w, root, fn, arg);
+}
+
+/* A spawned function, with all that the fast path leaves out. */
+static void call_spawned(worker *w, thrum__root *root, thrum_scope_fn *fn, void *arg)
+{
+    uint32_t attention = __atomic_load_n(&root->attention, __ATOMIC_RELAXED);
+    watch watch;
+    if (attention & THRUM__CANCELLED)
+        return;
+    if (w && (attention & THRUM__WATCHED))
+        thrum__watch_begin(w, &watch, NULL, -1);
+    call_in_scope(w, root, fn, arg);
+    if (w && (attention & THRUM__WATCHED))
+        thrum__watch_end(w, &watch);
+}
+
+/* ---- Stealing ----------------------------------------------------------------------------------------------------- */
+
+bool thrum__spawn_visible(const worker *w)
+{
+    const thrum__spawn *place = atomic_load_explicit(&w->bottom, memory_order_acquire);
+    return __atomic_load_n(&place->state, __ATOMIC_RELAXED) & READY;
+}
+
+static void wake_owner_if_waiting(worker *owner, uintptr_t state)
+{
+    if (state & WAITING)
+        thrum__unpark(&owner->join_parker);
+}
+
+/* Claims the victim's oldest child, if it lies at `least` or above (NULL: anywhere). */
+bool thrum__spawn_steal(worker *thief, worker *victim, const thrum__spawn *least, found *f)
+{
+    /* Acquire, with the owner's release in the join: the place below was emptied before bottom came back to it. */
+    thrum__spawn *place = atomic_load_explicit(&victim->bottom, memory_order_acquire);
+    if (place < least)
+        return false;
+    uintptr_t state = __atomic_load_n(&place->state, __ATOMIC_RELAXED);
+    if (!(state & READY))
+        return false;
+    /* Acquire, with the release of the spawn: fn, arg and root are there. */
+    if (!__atomic_compare_exchange_n(&place->state, &state, (uintptr_t)thief, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return false;
+    if (atomic_load_explicit(&victim->bottom, memory_order_relaxed) != place) {
+        wake_owner_if_waiting(victim, __atomic_exchange_n(&place->state, state, __ATOMIC_RELEASE));
+        return false;
+    }
+    atomic_store_explicit(&victim->bottom, place + 1, memory_order_release);
+    *f = (found){.kind = FOUND_SPAWN, .place = place, .victim = victim, .spawn_fn = place->u.fn,
+                 .frees_arg = (state & HEAP) != 0};
+    return true;
+}
+
+/* Runs a claimed child and tells its owner. */
+void thrum__spawn_run(worker *w, const found *f)
+{
+    thrum__spawn *place = f->place;
+    thrum__root *outer = w->root;
+    void *arg = place->arg;
+    w->root = place->root;
+    place->u.thief_first = w->spawn.top;
+    /* Release: the owner reads thief_first after it has seen RUNNING (acquire, in wait_for_thief). */
+    __atomic_fetch_or(&place->state, (uintptr_t)RUNNING, __ATOMIC_RELEASE);
+    call_spawned(w, place->root, f->spawn_fn, arg);
+    w->root = outer;
+    if (f->frees_arg)
+        thrum__free(arg);
+    /* Release: the child's work happens before its join. From here on the place is the owner's. */
+    wake_owner_if_waiting(f->victim, __atomic_exchange_n(&place->state, (uintptr_t)FINISHED, __ATOMIC_ACQ_REL));
+}
+
+/* ---- Joining ------------------------------------------------------------------------------------------------------ */
+
+static uintptr_t state_of(const thrum__spawn *place)
+{
+    return __atomic_load_n(&place->state, __ATOMIC_ACQUIRE);
+}
+
+static bool is_settled(uintptr_t state)
+{
+    return state & (FINISHED | READY);
+}
+
+/* Parks until the thief is done (or gives the child back). The bit is set by compare-and-swap, so the thief either sees
+ * it in the exchange that settles the place, or has settled it already. */
+static void park_for_thief(worker *w, thrum__spawn *place)
+{
+    uintptr_t state = state_of(place);
+    while (!is_settled(state) && !(state & WAITING))
+        if (__atomic_compare_exchange_n(&place->state, &state, state | WAITING, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            break;
+    if (is_settled(state))
+        return;
+    thrum__step_aside(w, true);
+    while (!is_settled(state_of(place)))
+        thrum__park(&w->join_parker);
+    thrum__step_back(w);
+}
+
+/* The child was stolen: help its thief, look a while, park. Returns when the place is FINISHED or READY again. */
+static void wait_for_thief(worker *w, thrum__spawn *place)
+{
+    int64_t looking_since = 0;
+    for (;;) {
+        uintptr_t state = state_of(place);
+        found f;
+        if (is_settled(state))
+            return;
+        worker *thief = (worker *)(state & ~(uintptr_t)STATE_BITS);
+        if ((state & RUNNING) && thrum__spawn_steal(w, thief, place->u.thief_first, &f)) {
+            thrum__spawn_run(w, &f);
+            looking_since = 0;
+            continue;
+        }
+        int64_t now = thrum__now();
+        if (!looking_since)
+            looking_since = now;
+        if (now - looking_since > w->domain->spin_ns)
+            park_for_thief(w, place);
+        for (int i = 0; i < 8 && !is_settled(state_of(place)); i++)
+            thrum__relax();
+    }
+}
+
+/* The newest child, taken back: its place is free again before it runs, so a copied argument moves out first. */
+static void run_own(worker *w, thrum__spawn *place, uintptr_t state)
+{
+    _Alignas(16) uintptr_t copy[sizeof place->copy / sizeof place->copy[0]];
+    thrum_scope_fn *fn = place->u.fn;
+    void *arg = place->arg;
+    if (state & COPY) {
+        memcpy(copy, place->copy, sizeof copy);
+        arg = copy;
+    }
+    thrum__root *root = place->root;
+    w->spawn.top = place;
+    call_spawned(w, root, fn, arg);
+    if (state & HEAP)
+        thrum__free(arg);
+}
+
+static void join_newest(worker *w)
+{
+    thrum__spawn *place = w->spawn.top - 1;
+    uintptr_t state = state_of(place);
+    if (state & READY) {
+        if (__atomic_compare_exchange_n(&place->state, &state, (uintptr_t)THRUM__EMPTY, false, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED))
+            run_own(w, place, state);
+        return;
+    }
+    if (!(state & FINISHED)) {
+        wait_for_thief(w, place);
+        return;
+    }
+    __atomic_store_n(&place->state, (uintptr_t)THRUM__EMPTY, __ATOMIC_RELAXED);
+    w->spawn.top = place;
+    /* Release: a thief that finds bottom here finds the place empty, or what is pushed on it later. */
+    atomic_store_explicit(&w->bottom, place, memory_order_release);
+}
+
+/* ---- Graphs in a scope -------------------------------------------------------------------------------------------- */
+
+static void add_graph(thrum_scope *scope, struct scope_graph *node)
+{
+    node->next = scope->more & MORE_GRAPHS ? scope->graphs : NULL;
+    scope->graphs = node;
+    scope->more |= MORE_GRAPHS;
+}
+
+thrum_graph *thrum_scope_graph(thrum_scope *scope, const char *name)
+{
+    if (!scope) {
+        thrum__fault(THRUM_EINVAL, "thrum_scope_graph: the scope is NULL");
+        return NULL;
+    }
+    struct scope_graph *node = thrum__alloc(sizeof *node);
+    thrum_graph *graph = node ? thrum_graph_new(name) : NULL;
+    if (!graph) {
+        thrum__free(node);
+        thrum__fault(THRUM_ENOMEM, "thrum_scope_graph: no memory for graph '%s'", name ? name : "");
+        thrum__root_fail(scope->root, THRUM_ENOMEM, thrum__last_fault());
+        return NULL;
+    }
+    node->graph = graph;
+    add_graph(scope, node);
+    return graph;
+}
+
+static bool is_cancelled(const thrum__root *root)
+{
+    return __atomic_load_n(&root->attention, __ATOMIC_RELAXED) & THRUM__CANCELLED;
+}
+
+/* In the order in which they were made; the list has the newest first. */
+static void run_graphs(worker *w, thrum_scope *scope)
+{
+    struct scope_graph *list = scope->graphs, *ordered = NULL;
+    scope->more &= ~(uintptr_t)MORE_GRAPHS;
+    while (list) {
+        struct scope_graph *next = list->next;
+        list->next = ordered;
+        ordered = list;
+        list = next;
+    }
+    while (ordered) {
+        struct scope_graph *next = ordered->next;
+        if (!is_cancelled(scope->root)) {
+            if (w)
+                thrum__run_inside(w, ordered->graph, scope->root);
+            else
+                thrum__root_fail(scope->root, THRUM_ENOMEM, "a graph in a scope needs a worker, and there was no memory for one");
+        }
+        thrum__graph_destroy(ordered->graph);
+        thrum__free(ordered);
+        ordered = next;
+    }
+}
+
+/* ---- Open, spawn, join -------------------------------------------------------------------------------------------- */
+
+static void open_in(thrum_scope *scope, thrum__worker *spawn, thrum__root *root)
+{
+    scope->worker = spawn;
+    scope->first = spawn->top;
+    scope->root = root;
+    scope->more = 0;
+    scope->real = NULL;
+}
+
+/* A scope outside tasks has its own root, and keeps its thread a guest until the join. */
+static void open_outside(thrum_scope *scope, thrum_executor *ex)
+{
+    ex = thrum__executor_or_default(ex);
+    worker *w = NULL;
+    if (ex && !thrum__executor_foreign(ex))
+        w = thrum__self && thrum__self->ex == ex ? NULL : thrum__guest_enter(ex, true);
+    scope->own = (thrum__root){.attention = w && ex->watched ? THRUM__WATCHED : 0};
+    open_in(scope, w ? &w->spawn : &no_worker, &scope->own);
+    scope->more = MORE_ROOT;
+    if (w)
+        w->root = &scope->own;
+}
+
+void(thrum_scope_open)(thrum_scope *scope, thrum_scope *up)
+{
+    worker *self = thrum__self;
+    if (up)
+        open_in(scope, up->worker == &no_worker && up->real ? up->real : up->worker, up->root);
+    else if (self && self->root)
+        open_in(scope, &self->spawn, self->root);
+    else
+        open_outside(scope, NULL);
+}
+
+void thrum_scope_open_on(thrum_scope *scope, thrum_executor *ex)
+{
+    worker *self = thrum__self;
+    if (self && self->root && (!ex || self->ex == ex))
+        open_in(scope, &self->spawn, self->root);
+    else
+        open_outside(scope, ex);
+}
+
+void(thrum_spawn)(thrum_scope *scope, thrum_scope_fn *fn, void *arg)
+{
+    thrum__inline_spawn(scope, fn, arg);
+}
+
+int(thrum_join)(thrum_scope *scope)
+{
+    return thrum__inline_join(scope);
+}
+
+/* A detached function is a handle of its own that counts in the run's; false without memory. */
+static bool spawn_detached(thrum_scope *scope, thrum_scope_fn *fn, void *arg, bool frees_arg)
+{
+    worker *w = real_worker(scope);
+    thrum_handle *owner = scope->root->run;
+    thrum_handle *handle = thrum__handle_new(w->ex, WORK_SCOPE);
+    if (!handle)
+        return false;
+    handle->fn.scope = fn;
+    handle->arg = arg;
+    handle->frees_arg = frees_arg;
+    handle->root = owner->root;
+    handle->owner = owner;
+    /* Relaxed: the caller is part of the owner, so pending is above zero and stays so. */
+    atomic_fetch_add_explicit(&owner->pending, 1, memory_order_relaxed);
+    thrum__queue_put(w->domain, handle);
+    thrum__handle_drop(handle);
+    return true;
+}
+
+/* No room in the stack, no worker, or detached. */
+void thrum__spawn_slow(thrum_scope *scope, thrum_scope_fn *fn, void *arg)
+{
+    if ((scope->more & MORE_DETACHED) && spawn_detached(scope, fn, arg, false))
+        return;
+    call_spawned(real_worker(scope), scope->root, fn, arg);
+}
+
+static void spawn_copied_detached(thrum_scope *scope, thrum_scope_fn *fn, const void *arg, size_t size)
+{
+    void *copy = thrum__alloc(size ? size : 1);
+    if (copy && size)
+        memcpy(copy, arg, size);
+    if (copy && spawn_detached(scope, fn, copy, true))
+        return;
+    thrum__free(copy);
+    call_spawned(real_worker(scope), scope->root, fn, (void *)(uintptr_t)arg);
+}
+
+void thrum_spawn_copy(thrum_scope *scope, thrum_scope_fn *fn, const void *arg, size_t size)
+{
+    thrum__worker *spawn = scope->worker;
+    thrum__spawn *place = spawn->top;
+    bool small = size <= sizeof place->copy;
+    if (scope->more & MORE_DETACHED) {
+        spawn_copied_detached(scope, fn, arg, size);
+        return;
+    }
+    void *copy = place == spawn->end ? NULL : small ? place->copy : thrum__alloc(size);
+    if (!copy) {
+        /* Run at once, the caller's own argument will do: it outlives the call. */
+        call_spawned(real_worker(scope), scope->root, fn, (void *)(uintptr_t)arg);
+        return;
+    }
+    if (size)
+        memcpy(copy, arg, size);
+    place->u.fn = fn;
+    place->arg = copy;
+    place->root = scope->root;
+    __atomic_store_n(&place->state, (uintptr_t)READY | (small ? COPY : HEAP), __ATOMIC_RELEASE);
+    spawn->top = place + 1;
+    if (__atomic_load_n(spawn->idle, __ATOMIC_RELAXED) < 0)
+        thrum__wake(spawn);
+}
+
+int thrum_scope_detach(thrum_scope *scope)
+{
+    if (!scope || !scope->root->run)
+        return thrum__fault(THRUM_EINVAL, "thrum_scope_detach: %s",
+                            scope ? "the scope is not part of a run, so there is no later end to join at"
+                                  : "the scope is NULL");
+    if (scope->more & MORE_DETACHED)
+        return 0;
+    /* What was spawned before is joined as usual; the scope keeps its place in the stack. */
+    scope->real = scope->worker;
+    scope->worker = &no_worker;
+    scope->more |= MORE_DETACHED;
+    return 0;
+}
+
+static int close_outside(worker *w, thrum_scope *scope)
+{
+    int code = thrum__root_code(scope->root);
+    if (code)
+        thrum__fault(code, "%s", thrum__root_text(scope->root));
+    thrum__free(scope->own.message);
+    scope->own.message = NULL;
+    if (w) {
+        w->root = NULL;
+        thrum__guest_leave(w);
+    }
+    return code;
+}
+
+int thrum__join_slow(thrum_scope *scope)
+{
+    worker *w = real_worker(scope);
+    if (scope->more & MORE_GRAPHS)
+        run_graphs(w, scope);
+    while (w && w->spawn.top != scope->first)
+        join_newest(w);
+    if (scope->more & MORE_DETACHED)
+        scope->worker = scope->real;
+    bool outside = scope->more & MORE_ROOT;
+    scope->more = 0;
+    return outside ? close_outside(w, scope) : thrum__root_code(scope->root);
+}
+
+void thrum__wake(thrum__worker *spawn)
+{
+    worker *w = (worker *)spawn;
+    thrum__barrier_light();
+    if (thrum__life_wants_wake(&w->domain->life))
+        thrum__wake_one(w->domain);
+}

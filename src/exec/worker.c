@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Finding work, sleeping, and the life of a thread. The protocol of sleeping and waking is explained in sched/life.h.
+ */
+#include "exec/exec_int.h"
+
+#include "base/random.h"
+#include "sys/barrier.h"
+#include "sys/clock.h"
+
+_Thread_local worker *thrum__self;
+
+/* ---- Finding ------------------------------------------------------------------------------------------------------ */
+
+/* The oldest task in the victim's deque, with a strand in its run; of `only` that run if it is not NULL.
+ *
+ * The word that peek shows may be anything that was ever in that slot, if the owner and other thieves have moved on: then
+ * the take fails. Until then only the run is touched, which is not freed before the executor. When the take fails the
+ * thief may hold the last strand of a run, so ending it properly is work like any other: it is reported as found. */
+bool thrum__steal_task(worker *victim, const thrum__run *only, found *f)
+{
+    int64_t number;
+    uintptr_t word = thrum__deque_peek(&victim->deque, &number);
+    if (!word)
+        return false;
+    thrum__run *run = atomic_load_explicit(&victim->ex->runs[word >> RUN_SHIFT], memory_order_acquire);
+    if (!run || (only && run != only) || !thrum__run_raise(run))
+        return false;
+    if (thrum__deque_take(&victim->deque, number))
+        *f = (found){.kind = FOUND_TASK, .run = run, .task = (thrum_task *)(word & TASK_MASK)};
+    else
+        *f = (found){.kind = FOUND_RUN, .run = run};
+    return true;
+}
+
+/* From the deques, tasks of `only`; with NULL, any task, spawned ones too. */
+bool thrum__find_in(worker *w, const thrum__run *only, found *f)
+{
+    domain *d = w->domain;
+    int count = atomic_load_explicit(&d->count, memory_order_acquire);
+    int at = (int)(thrum__random(&w->random) % (uint32_t)count);
+    for (int i = 0; i < count; i++, at = at + 1 == count ? 0 : at + 1) {
+        worker *victim = d->workers[at];
+        if (victim == w)
+            continue;
+        if (thrum__steal_task(victim, only, f) || (!only && thrum__spawn_steal(w, victim, NULL, f)))
+            return true;
+    }
+    return false;
+}
+
+bool thrum__find(worker *w, found *f)
+{
+    domain *d = w->domain;
+    thrum_handle *handle = thrum__queue_take(d);
+    if (handle) {
+        *f = (found){.kind = FOUND_FUNCTION, .handle = handle};
+        return true;
+    }
+    return thrum__run_join_open(d, NULL, f) || thrum__find_in(w, NULL, f);
+}
+
+void thrum__perform(worker *w, const found *f)
+{
+    switch (f->kind) {
+    case FOUND_RUN:
+        thrum__run_work(w, f->run, NULL);
+        break;
+    case FOUND_TASK:
+        thrum__run_work(w, f->run, f->task);
+        break;
+    case FOUND_FUNCTION:
+        thrum__handle_run(w, f->handle);
+        break;
+    case FOUND_SPAWN:
+        thrum__spawn_run(w, f);
+        break;
+    case FOUND_NOTHING:
+        break;
+    }
+}
+
+bool thrum__work_visible(const domain *d)
+{
+    if (atomic_load_explicit(&d->waiting, memory_order_seq_cst) > 0)
+        return true;
+    int count = atomic_load_explicit(&d->count, memory_order_acquire);
+    for (int i = 0; i < count; i++)
+        if (thrum__deque_has_words(&d->workers[i]->deque) || thrum__spawn_visible(d->workers[i]))
+            return true;
+    return false;
+}
+
+/* ---- Sleeping and waking ------------------------------------------------------------------------------------------ */
+
+void thrum__wake_one(domain *d)
+{
+    int sleeper = thrum__life_wake(&d->life);
+    if (sleeper >= 0)
+        thrum__unpark(&d->workers[sleeper]->sleep_parker);
+}
+
+/* The worker's place can be taken by another: somebody who sleeps is woken if there is work, and where nobody is left to
+ * sleep a spare thread starts. The barrier is for workers that pushed while all places were taken, and so woke nobody. */
+void thrum__step_aside(worker *w, bool in_task)
+{
+    domain *d = w->domain;
+    thrum__life_leave(&d->life);
+    thrum__life_view view = thrum__life_look(&d->life);
+    if (in_task && view.top < 0 && view.awake < d->life.limit) {
+        thrum__spare_start(d);
+        return;
+    }
+    if (!view.wake_wanted)
+        return;
+    if (view.awake > 0)
+        thrum__barrier_heavy();
+    if (thrum__work_visible(d))
+        thrum__wake_one(d);
+}
+
+/* Beyond the limit if need be: the surplus goes to sleep when it next finds nothing (search). */
+void thrum__step_back(worker *w)
+{
+    thrum__life_enter_anyway(&w->domain->life);
+}
+
+enum { LOOKS_PER_CLOCK = 4, PAUSES_PER_LOOK = 2 };
+
+/* Looks for work for a while; nobody looks long while too many others do. */
+static bool search(worker *w, found *f)
+{
+    domain *d = w->domain;
+    int64_t until = 0;
+    for (;;) {
+        for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
+            if (atomic_load_explicit(&w->ex->stop, memory_order_relaxed))
+                return false;
+            if (thrum__find(w, f))
+                return true;
+            for (int pause = 0; pause < PAUSES_PER_LOOK; pause++)
+                thrum__relax();
+        }
+        thrum__life_view view = thrum__life_look(&d->life);
+        if (view.searching > 1 + d->life.limit / 4 || view.awake > d->life.limit)
+            return false;
+        int64_t now = thrum__now();
+        if (!until)
+            until = now + d->spin_ns;
+        if (now >= until)
+            return false;
+    }
+}
+
+/* Between announcing and parking the worker looks a last time. If there is work it wakes a sleeper, perhaps itself: one
+ * is enough, and it need not be this one. */
+static void sleep_until_woken(worker *w)
+{
+    domain *d = w->domain;
+    thrum__life_sleep(&d->life, w->index);
+    thrum__barrier_heavy();
+    if (thrum__work_visible(d))
+        thrum__wake_one(d);
+    if (atomic_load_explicit(&w->ex->stop, memory_order_seq_cst)) {
+        int sleeper = thrum__life_wake_any(&d->life);
+        if (sleeper >= 0)
+            thrum__unpark(&d->workers[sleeper]->sleep_parker);
+    }
+    thrum__park(&w->sleep_parker);
+}
+
+/* The worker is active from here until it finds nothing. The first look is made without being counted as searching: in a
+ * busy run there is mostly something to find, and the shared word stays untouched. */
+static void work_while_there_is_some(worker *w, found *f)
+{
+    domain *d = w->domain;
+    if (thrum__life_end_search(&d->life) && thrum__life_wants_wake(&d->life) && thrum__work_visible(d))
+        thrum__wake_one(d);
+    do
+        thrum__perform(w, f);
+    while (!atomic_load_explicit(&w->ex->stop, memory_order_relaxed) && thrum__find(w, f));
+    thrum__life_start_search(&d->life);
+}
+
+/* A worker comes here as searching, at its start and whenever it is woken. */
+void thrum__live(worker *w)
+{
+    found f;
+    while (!atomic_load_explicit(&w->ex->stop, memory_order_seq_cst)) {
+        if (search(w, &f))
+            work_while_there_is_some(w, &f);
+        else if (!atomic_load_explicit(&w->ex->stop, memory_order_seq_cst))
+            sleep_until_woken(w);
+    }
+}

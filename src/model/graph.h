@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The graph as data: tasks, edges, and their frozen layout. No threads in here: who may call what is the graph's state,
+ * which src/exec sets while it runs a graph.
+ *
+ * A task is a record of 32 bytes; what is rare (its name) lives elsewhere. Records sit in *chunks* of 64 KiB, aligned to
+ * 64 KiB, so that a task's address leads to its chunk's head and from there to its graph. Records never move. A task's
+ * *place* is 32 bits: the chunk's number and the position in it; places are what the edge log holds.
+ *
+ * While building, edges are appended to a log. Freezing counts them, lays out each task's successors as consecutive words
+ * and drops the log; thawing writes the log anew from the lists. A word is the successor's address with flags in its low
+ * five bits:
+ *
+ *   THRUM__LAST  the list ends here
+ *   THRUM__SOLE  the successor has this one predecessor only: it is ready at once and its counter is not used
+ *
+ * A task with exactly one successor has the word itself in its record (flag THRUM__ONE) and no list. Weak edges, which
+ * part from conditions, will take another of the flags.
+ *
+ * Invariants of a frozen graph (thrum__graph_check):
+ *   1. strong = number of words that lead to the task; pending = strong while no run is under way.
+ *   2. A word is flagged SOLE exactly if its task's strong is 1.
+ *   3. sources holds the tasks with strong = 0, in the order of creation.
+ *   4. The lists lie in the order of their tasks and fill `list` exactly.
+ */
+#ifndef THRUM_MODEL_GRAPH_H
+#define THRUM_MODEL_GRAPH_H
+
+#include <thrum/graph.h>
+
+#include "base/fault.h"
+#include "sys/park.h"
+
+#include <stdatomic.h>
+
+enum {
+    THRUM__LAST = 1,
+    THRUM__SOLE = 2,
+    THRUM__ONE = 4,
+    THRUM__FLAGS = 31,
+
+    THRUM__CHUNK_BYTES = 1 << 16,
+    THRUM__CHUNK_PLACES = THRUM__CHUNK_BYTES / 32, /* the chunk's head takes the first two */
+    THRUM__CHUNK_HEAD = 2,
+};
+
+/* The kind of a task is in the top bits of `strong`, whose rest counts predecessors. */
+#define THRUM__IS_SCOPE UINT32_C(0x80000000)
+#define THRUM__STRONG_MASK UINT32_C(0x0fffffff)
+
+struct thrum_task {
+    union {
+        thrum_fn *plain;
+        thrum_scope_fn *scope;
+    } fn;
+    void *arg;
+    uintptr_t next;           /* frozen: 0, a successor | THRUM__ONE, or the address of the list; else scratch */
+    _Atomic uint32_t pending; /* predecessors that have not completed; restored as the task is scheduled */
+    uint32_t strong;          /* all predecessors, and the kind */
+};
+
+_Static_assert(sizeof(struct thrum_task) == 32, "the hot record is half a cache line");
+
+typedef struct thrum__chunk {
+    thrum_graph *graph;
+    uint32_t first; /* the place number of the chunk's position 0 */
+} thrum__chunk;
+
+/* Names outlive their graph while a trace needs them. */
+typedef struct thrum__names {
+    _Atomic uint32_t holders;
+    char *graph;          /* never NULL */
+    char **tasks;         /* by task number; NULL where there is no name */
+    size_t capacity;
+} thrum__names;
+
+struct thrum__log;
+
+/* Bits of the state. 0: may be built on without further question. */
+enum { THRUM__FROZEN = 1, THRUM__FAILED = 2, THRUM__RUNNING = 4 };
+
+struct thrum_graph {
+    thrum__object object;
+    _Atomic uint32_t state;
+    thrum_task *next, *end; /* free records of the newest chunk */
+    struct thrum__log *log; /* the newest block */
+    bool backward;          /* some edge leads from a younger task to an older one: only then can there be a cycle */
+
+    thrum__chunk **chunks;
+    uint32_t chunk_count, chunk_capacity;
+    struct thrum__slab *slabs;
+    thrum__chunk *unused, *unused_end; /* chunks of the newest slab that have no task yet */
+    size_t slab_bytes;
+    uint64_t edges;
+    thrum__names *names;
+
+    uintptr_t *list;
+    size_t list_words;
+    thrum_task **sources;
+    size_t source_count;
+
+    /* For src/exec: the runs of this graph in their order, and the sentence of the last one that failed. */
+    thrum__lock lock; /* for these and for freezing: any thread may start a run */
+    void *first_run, *last_run;
+    char *run_message;
+};
+
+static inline thrum__chunk *thrum__chunk_of(const thrum_task *task)
+{
+    return (thrum__chunk *)((uintptr_t)task & ~(uintptr_t)(THRUM__CHUNK_BYTES - 1));
+}
+
+static inline uint32_t thrum__place_of(const thrum_task *task)
+{
+    return thrum__chunk_of(task)->first + (uint32_t)(((uintptr_t)task & (THRUM__CHUNK_BYTES - 1)) / sizeof *task);
+}
+
+static inline thrum_task *thrum__task_at(const thrum_graph *graph, uint32_t place)
+{
+    return (thrum_task *)graph->chunks[place / THRUM__CHUNK_PLACES] + place % THRUM__CHUNK_PLACES;
+}
+
+static inline thrum_task *thrum__word_task(uintptr_t word)
+{
+    return (thrum_task *)(word & ~(uintptr_t)THRUM__FLAGS);
+}
+
+/* The words of a frozen task's successors: the first one; *one is room for the word of a task with a single one. NULL:
+ * none. The last has the flag THRUM__LAST. */
+static inline const uintptr_t *thrum__successors(const thrum_task *task, uintptr_t *one)
+{
+    if (!(task->next & THRUM__ONE))
+        return (const uintptr_t *)task->next;
+    *one = task->next;
+    return one;
+}
+
+/* Tasks in the order of creation: thrum__task_first, then thrum__task_after until NULL. */
+thrum_task *thrum__task_first(const thrum_graph *graph);
+thrum_task *thrum__task_after(const thrum_graph *graph, const thrum_task *task);
+uint64_t thrum__task_count(const thrum_graph *graph);
+
+/* "'name'" or "task 5 of graph 'g'", for messages. */
+const char *thrum__task_label(const thrum_task *task, char *room, size_t size);
+
+/* Lays the graph out if it is not; the graph's error otherwise. With the graph's lock held. */
+int thrum__graph_prepare(thrum_graph *graph);
+
+/* The function of a placeholder without work. */
+void thrum__nothing(void *arg);
+
+thrum__names *thrum__names_hold(thrum__names *names);
+void thrum__names_drop(thrum__names *names);
+const char *thrum__names_task(const thrum__names *names, int64_t number);
+
+/* Frees everything, whatever the state. */
+void thrum__graph_destroy(thrum_graph *graph);
+
+bool thrum__graph_check(const thrum_graph *graph);
+
+#endif

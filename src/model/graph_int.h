@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef THRUM_MODEL_GRAPH_INT_H
+#define THRUM_MODEL_GRAPH_INT_H
+
+#include "model/graph.h"
+
+enum { THRUM__LOG_BYTES = 1 << 18, THRUM__LOG_SMALL = 1 << 11 };
+
+typedef struct thrum__log_edge {
+    uint32_t from, to; /* places */
+} thrum__log_edge;
+
+/* A block of the edge log; older blocks are full. The first one of a graph is small. */
+typedef struct thrum__log {
+    struct thrum__log *older;
+    thrum__log_edge *next, *end;
+    thrum__log_edge edges[];
+} thrum__log;
+
+typedef struct thrum__slab {
+    struct thrum__slab *older;
+    void *memory;
+    size_t bytes;
+} thrum__slab;
+
+/* Keeps the graph's first error; returns `code`. */
+int thrum__graph_fail(thrum_graph *graph, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Whether the graph may be changed now, thawing it if needed: 0 or an error. */
+int thrum__graph_open(thrum_graph *graph, const char *what);
+
+thrum_task *thrum__task_grow(thrum_graph *graph);
+int thrum__edge_slow(thrum_task *before, thrum_task *after);
+int thrum__log_append(thrum_graph *graph, uint32_t from, uint32_t to);
+void thrum__log_drop(thrum_graph *graph);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef THRUM_SYS_CLOCK_H
+#define THRUM_SYS_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* Nanoseconds since some fixed moment. */
+static inline int64_t thrum__now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/chrome.h"
+
+#include "base/fault.h"
+#include "model/graph.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static void put_text(FILE *out, const char *text)
+{
+    putc('"', out);
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\')
+            fprintf(out, "\\%c", c);
+        else if (c < 32)
+            fprintf(out, "\\u%04x", c);
+        else
+            putc(c, out);
+    }
+    putc('"', out);
+}
+
+static void put_name(FILE *out, const thrum__event *event)
+{
+    const thrum__names *names = event->names;
+    const char *name = names ? thrum__names_task(names, event->number) : event->number == -2 ? "function" : "spawned";
+    if (*name) {
+        put_text(out, name);
+        return;
+    }
+    char text[32];
+    snprintf(text, sizeof text, "task %lld", (long long)event->number);
+    put_text(out, text);
+}
+
+static void put_event(FILE *out, const thrum__event *event, int tid, int64_t begin)
+{
+    const thrum__names *names = event->names;
+    fprintf(out, ",\n{\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"name\":", tid,
+            (double)(event->begin - begin) / 1000, (double)(event->end - event->begin) / 1000);
+    put_name(out, event);
+    fputs(",\"cat\":", out);
+    put_text(out, names && *names->graph ? names->graph : "thrum");
+    putc('}', out);
+}
+
+static void put_track(FILE *out, const thrum__track *track, int64_t begin, const char *comma)
+{
+    fprintf(out, "%s\n{\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"%s %d\"}}", comma,
+            track->index, track->kind, track->index);
+    for (uint64_t i = 0; i < thrum__ring_count(track->ring); i++)
+        put_event(out, thrum__ring_get(track->ring, i), track->index, begin);
+}
+
+int thrum__chrome_write(const char *path, const thrum__track *tracks, size_t count, int64_t begin)
+{
+    FILE *out = fopen(path, "w");
+    if (!out)
+        return thrum__fault(THRUM_ESYSTEM, "the trace cannot be written to '%s': %s", path, strerror(errno));
+    unsigned long long lost = 0;
+    for (size_t i = 0; i < count; i++)
+        lost += thrum__ring_lost(tracks[i].ring);
+    fprintf(out, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"thrum\":\"%s\",\"lost_events\":\"%llu\"},\"traceEvents\":[",
+            thrum_version(), lost);
+    for (size_t i = 0; i < count; i++)
+        put_track(out, &tracks[i], begin, i ? "," : "");
+    fputs("\n]}\n", out);
+    int failed = ferror(out);
+    if (fclose(out) != 0 || failed)
+        return thrum__fault(THRUM_ESYSTEM, "the trace cannot be written to '%s': the file is incomplete", path);
+    return 0;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading a graph: measuring, visiting, drawing.
+ */
+#include "tasks.h"
+
+struct five {
+    thrum_graph *graph;
+    thrum_task *tasks[5];
+};
+
+/* a -> b, c;  b, c -> d;  e alone. */
+static struct five make_five(void)
+{
+    struct five made = {.graph = thrum_graph_new("five")};
+    static const char *const names[] = {"a", "b", "c", "d", "e"};
+    for (int i = 0; i < 5; i++) {
+        made.tasks[i] = thrum_task_new(made.graph, do_nothing, NULL);
+        thrum_task_set_name(made.tasks[i], names[i]);
+    }
+    thrum_precede(made.tasks[0], made.tasks[2], made.tasks[1]);
+    thrum_succeed(made.tasks[3], made.tasks[1], made.tasks[2]);
+    return made;
+}
+
+TEST(a_graph_is_counted)
+{
+    struct five made = make_five();
+    thrum_graph_stats stats;
+    assert_int_equal(thrum_graph_measure(made.graph, NULL, NULL, &stats), 0);
+    assert_int_equal(stats.tasks, 5);
+    assert_int_equal(stats.edges, 4);
+    assert_int_equal(stats.sources, 2);
+    assert_int_equal(stats.sinks, 2);
+    assert_int_equal(stats.span, 3);
+    assert_true(stats.work == 5.0 && stats.span_work == 3.0);
+    assert_true(stats.bytes >= 5 * 32);
+    assert_int_equal(thrum_graph_free(made.graph), 0);
+}
+
+static double weight_by_number(const thrum_task *task, void *arg)
+{
+    return *(double *)arg * (double)(thrum_task_number(task) + 1);
+}
+
+TEST(weights_give_work_and_span)
+{
+    struct five made = make_five();
+    thrum_graph_stats stats;
+    double factor = 2;
+    assert_int_equal(thrum_graph_measure(made.graph, weight_by_number, &factor, &stats), 0);
+    assert_true(stats.work == 30.0);
+    assert_true(stats.span_work == 2.0 * (1 + 3 + 4));
+    assert_int_equal(stats.span, 3);
+    assert_int_equal(thrum_graph_free(made.graph), 0);
+}
+
+TEST(an_empty_graph_is_counted)
+{
+    thrum_graph *graph = thrum_graph_new("empty");
+    thrum_graph_stats stats;
+    assert_int_equal(thrum_graph_measure(graph, NULL, NULL, &stats), 0);
+    assert_int_equal(stats.tasks + stats.edges + stats.sources + stats.sinks + stats.span, 0);
+    assert_int_equal(thrum_graph_free(graph), 0);
+}
+
+TEST(measuring_a_graph_with_a_cycle_leaves_the_result_untouched)
+{
+    struct five made = make_five();
+    thrum_graph_stats stats = {.tasks = 77};
+    thrum_edge(made.tasks[3], made.tasks[1]);
+    assert_int_equal(thrum_graph_measure(made.graph, NULL, NULL, &stats), THRUM_ECYCLE);
+    assert_int_equal(stats.tasks, 77);
+    assert_int_equal(thrum_graph_free(made.graph), 0);
+}
+
+struct tour {
+    int visits, mistakes;
+    size_t edges;
+    const struct five *made;
+};
+
+static void visit(const thrum_task *task, const thrum_task *const *successors, size_t count, void *arg)
+{
+    struct tour *tour = arg;
+    tour->mistakes += thrum_task_number(task) != tour->visits;
+    tour->mistakes += task != tour->made->tasks[tour->visits];
+    tour->edges += count;
+    if (tour->visits == 0)
+        tour->mistakes += count != 2 || successors[0] != tour->made->tasks[2] || successors[1] != tour->made->tasks[1];
+    tour->visits++;
+}
+
+TEST(visits_follow_the_order_of_creation_and_of_adding)
+{
+    struct five made = make_five();
+    for (int frozen = 0; frozen < 3; frozen++) {
+        struct tour tour = {.made = &made};
+        assert_int_equal(thrum_graph_visit(made.graph, visit, &tour), 0);
+        assert_int_equal(tour.visits, 5);
+        assert_int_equal(tour.mistakes, 0);
+        assert_int_equal(tour.edges, 4);
+        assert_int_equal(frozen ? thrum_graph_thaw(made.graph) : thrum_run(NULL, made.graph), 0);
+    }
+    assert_int_equal(thrum_graph_free(made.graph), 0);
+}
+
+static char *dot_of(thrum_graph *graph)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_int_equal(thrum_graph_dot(graph, out), 0);
+    fclose(out);
+    return text;
+}
+
+static int count_in(const char *text, const char *part)
+{
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, part)); at += strlen(part))
+        count++;
+    return count;
+}
+
+TEST(a_picture_names_every_task_and_every_edge)
+{
+    struct five made = make_five();
+    char *text = dot_of(made.graph);
+    assert_contains(text, "digraph");
+    assert_contains(text, "five");
+    static const char *const names[] = {"\"a\"", "\"b\"", "\"c\"", "\"d\"", "\"e\""};
+    for (int i = 0; i < 5; i++)
+        assert_contains(text, names[i]);
+    assert_int_equal(count_in(text, "->"), 4);
+    assert_int_equal(count_in(text, "{"), count_in(text, "}"));
+    free(text);
+    assert_int_equal(thrum_graph_free(made.graph), 0);
+}
+
+TEST(names_with_quotes_stay_inside_their_quotes)
+{
+    thrum_graph *graph = thrum_graph_new("the \"best\" graph");
+    thrum_task *task = thrum_task_new(graph, do_nothing, NULL);
+    thrum_task_set_name(task, "say \"hi\"\\ on\ntwo lines");
+    char *text = dot_of(graph);
+    assert_contains(text, "the \\\"best\\\" graph");
+    assert_contains(text, "say \\\"hi\\\"");
+    assert_null(strstr(text, "on\ntwo"));
+    free(text);
+    assert_int_equal(thrum_graph_free(graph), 0);
+}
+
+TEST(a_graph_can_be_read_while_it_is_between_runs_and_run_again)
+{
+    struct five made = make_five();
+    int count = 0;
+    thrum_task_set(made.tasks[3], plain_count_up, &count);
+    for (int i = 1; i <= 3; i++) {
+        thrum_graph_stats stats;
+        assert_int_equal(thrum_run(NULL, made.graph), 0);
+        assert_int_equal(thrum_graph_measure(made.graph, NULL, NULL, &stats), 0);
+        free(dot_of(made.graph));
+        assert_int_equal(count, i);
+    }
+    assert_int_equal(thrum_graph_free(made.graph), 0);
+}
+
+TEST(a_file_that_cannot_be_written_is_reported)
+{
+    struct five made = make_five();
+    FILE *full = fopen("/dev/full", "w");
+    assert_non_null(full);
+    setvbuf(full, NULL, _IONBF, 0);
+    assert_int_equal(thrum_graph_dot(made.graph, full), THRUM_ESYSTEM);
+    fclose(full);
+    assert_int_equal(thrum_graph_free(made.graph), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_graph_is_counted),
+        cmocka_unit_test(weights_give_work_and_span),
+        cmocka_unit_test(an_empty_graph_is_counted),
+        cmocka_unit_test(measuring_a_graph_with_a_cycle_leaves_the_result_untouched),
+        cmocka_unit_test(visits_follow_the_order_of_creation_and_of_adding),
+        cmocka_unit_test(a_picture_names_every_task_and_every_edge),
+        cmocka_unit_test(names_with_quotes_stay_inside_their_quotes),
+        cmocka_unit_test(a_graph_can_be_read_while_it_is_between_runs_and_run_again),
+        cmocka_unit_test(a_file_that_cannot_be_written_is_reported),
+    };
+    return RUN_TESTS(tests, 60);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Random programs against the oracle: thousands of seeds, each replayable. See oracle_program.h and oracle_check.h.
+ */
+#include "oracle_check.h"
+#include "stress.h"
+
+static struct stress stress;
+
+/* The kinds of executor; each is made when first asked for and used by all later seeds, except that some seeds make
+ * their own. */
+static const struct kind {
+    int workers;
+    bool threadless;
+    enum thrum_callers callers;
+} kinds[] = {
+    {.threadless = true},
+    {.workers = 1},
+    {.workers = 2},
+    {.workers = 4},
+    {.workers = 8},
+    {.workers = 1, .callers = THRUM_CALLERS_BLOCK},
+    {.workers = 2, .callers = THRUM_CALLERS_BLOCK},
+};
+enum { KINDS = COUNT_OF(kinds) };
+
+static thrum_executor *executors[KINDS];
+
+static thrum_executor *executor_make(const struct kind *kind)
+{
+    thrum_config config = {.workers = kind->workers, .threadless = kind->threadless, .callers = kind->callers};
+    thrum_executor *ex = thrum_executor_new(&config);
+    if (!ex)
+        print_error("no executor: %s\n", thrum_message(NULL));
+    assert_non_null(ex);
+    return ex;
+}
+
+struct trial {
+    struct stress_course *course;
+    struct program program;
+    thrum_graph *graph; /* of TOP_GRAPH */
+    thrum_executor *ex;
+    bool one_worker;
+};
+
+static void trial_run(struct trial *trial, uint64_t rounds, bool failing)
+{
+    struct program *program = &trial->program;
+    char sentence[256];
+    program_prepare(program, trial->ex, rounds, failing);
+    program_evaluate(program);
+    int code = program_run(program, trial->graph);
+    oracle_check(program, trial->one_worker, code, sentence, sizeof sentence);
+    if (sentence[0])
+        stress_fail(trial->course, sentence);
+    if (code) {
+        char text[64];
+        snprintf(text, sizeof text, "node %d fails.", code - CODE_OF_NODE_ZERO);
+        assert_contains(thrum_message(program->top == TOP_GRAPH ? (void *)trial->graph : NULL), text);
+    }
+}
+
+/* A program: clean, failing, clean again, and some rounds in a row. */
+static void trial_of_seed(struct stress_course *course)
+{
+    struct trial trial = {.course = course};
+    struct program *program = &trial.program;
+    program_generate(program, course->seed);
+    size_t kind = random_below(&program->random, KINDS);
+    bool own = random_chance(&program->random, 5);
+    if (!own && !executors[kind])
+        executors[kind] = executor_make(&kinds[kind]);
+    trial.ex = own ? executor_make(&kinds[kind]) : executors[kind];
+    trial.one_worker = thrum_executor_workers(trial.ex) == 1;
+    if (program->top == TOP_GRAPH) {
+        trial.graph = thrum_graph_new("program");
+        net_build(program->net, trial.graph);
+    }
+    trial_run(&trial, 1, false);
+    if (random_chance(&program->random, 50)) {
+        trial_run(&trial, program->top == TOP_GRAPH ? 2 : 1, true);
+        trial_run(&trial, 1, false);
+    }
+    if (program->top == TOP_GRAPH)
+        trial_run(&trial, random_between(&program->random, 1, 4), false);
+    stress_check(course, thrum_graph_free(trial.graph) == 0);
+    if (own)
+        stress_check(course, thrum_executor_free(trial.ex) == 0);
+    program_free(program);
+}
+
+TEST(random_programs_keep_every_rule_of_the_oracle)
+{
+    struct stress_course course = stress_course(&stress);
+    while (stress_next(&course))
+        trial_of_seed(&course);
+    for (size_t i = 0; i < KINDS; i++)
+        assert_int_equal(thrum_executor_free(executors[i]), 0);
+    stress_report(&course, "programs");
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_programs_keep_every_rule_of_the_oracle),
+    };
+    stress = stress_begin(argv[0], 4, COUNT_OF(tests));
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

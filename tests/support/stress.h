@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How long a stress test runs and with which seeds, from the environment:
+ *
+ *     STRESS_SECONDS  how long each test goes on; fractions are allowed
+ *     STRESS_SEED     only this seed: replays a failure
+ *     STRESS_ROUNDS   at most so many rounds; with STRESS_SEED, how often the seed is tried
+ *
+ * (The names do not begin with THRUM_, because the library refuses variables of that kind that it does not know.)
+ */
+#ifndef TESTS_SUPPORT_STRESS_H
+#define TESTS_SUPPORT_STRESS_H
+
+#include "test.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <time.h>
+
+struct stress {
+    const char *program; /* as it is started, for the replay command */
+    double seconds;      /* for each test */
+    uint64_t first_seed;
+    uint64_t rounds;
+    bool one_seed; /* replaying: every round has the first seed */
+};
+
+/* The course of one test: while (stress_next(&course)) try course.seed. */
+struct stress_course {
+    const struct stress *stress;
+    double deadline;
+    uint64_t round, seed;
+};
+
+static inline double stress_now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static inline void stress_refuse(const char *name, const char *text)
+{
+    fprintf(stderr, "%s is \"%s\", but must be a number that is not negative\n", name, text);
+    exit(2);
+}
+
+static inline bool stress_read_number(const char *name, uint64_t *value)
+{
+    const char *text = getenv(name);
+    if (!text)
+        return false;
+    char *end;
+    errno = 0;
+    *value = strtoull(text, &end, 0);
+    if (errno || end == text || *end || strchr(text, '-'))
+        stress_refuse(name, text);
+    return true;
+}
+
+static inline bool stress_read_seconds(double *seconds)
+{
+    const char *text = getenv("STRESS_SECONDS");
+    if (!text)
+        return false;
+    char *end;
+    *seconds = strtod(text, &end);
+    if (end == text || *end || !(*seconds >= 0))
+        stress_refuse("STRESS_SECONDS", text);
+    return true;
+}
+
+/* Reads the environment and starts the watchdog; `tests` is how many tests share the program. */
+static inline struct stress stress_begin(const char *program, double default_seconds, size_t tests)
+{
+    struct stress stress = {.program = program, .seconds = default_seconds, .rounds = UINT64_MAX};
+    bool timed = stress_read_seconds(&stress.seconds);
+    bool counted = stress_read_number("STRESS_ROUNDS", &stress.rounds);
+    stress.one_seed = stress_read_number("STRESS_SEED", &stress.first_seed);
+    if (stress.one_seed && !counted && !timed)
+        stress.rounds = 1000;
+    watchdog_start((unsigned)(stress.seconds * (double)tests) + 60);
+    return stress;
+}
+
+static inline struct stress_course stress_course(const struct stress *stress)
+{
+    double deadline = stress_now() + stress->seconds;
+    return (struct stress_course){.stress = stress, .deadline = deadline, .seed = stress->first_seed};
+}
+
+/* The command that repeats the present round. */
+static inline const char *stress_replay(const struct stress_course *course, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "To replay: STRESS_SEED=%" PRIu64 " %s", course->seed, course->stress->program);
+    return buffer;
+}
+
+static inline bool stress_next(struct stress_course *course)
+{
+    if (course->round == course->stress->rounds || (course->round && stress_now() > course->deadline))
+        return false;
+    course->seed = course->stress->first_seed + (course->stress->one_seed ? 0 : course->round);
+    course->round++;
+    stress_replay(course, watchdog_hint, sizeof watchdog_hint);
+    return true;
+}
+
+/* Fails the test with a sentence, the seed and the replay command. */
+static inline void stress_fail(const struct stress_course *course, const char *sentence)
+{
+    char replay[256];
+    print_error("seed %" PRIu64 ": %s\n%s\n", course->seed, sentence, stress_replay(course, replay, sizeof replay));
+    fail();
+}
+
+#define stress_check(course, condition)                  \
+    do {                                                 \
+        if (!(condition))                                \
+            stress_fail((course), "not so: " #condition); \
+    } while (0)
+
+static inline void stress_report(const struct stress_course *course, const char *what)
+{
+    print_message("           %" PRIu64 " %s\n", course->round, what);
+}
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What every test program includes first: cmocka, thrum, and the few words that all tests share.
+ *
+ * A failing cmocka assertion jumps out of the test function, so it may be used only in the thread that runs the test,
+ * never in a task. Tasks note what they saw in plain or atomic variables; the test looks at them after the wait.
+ */
+#ifndef TESTS_SUPPORT_TEST_H
+#define TESTS_SUPPORT_TEST_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <thrum/thrum.h>
+
+#include "watchdog.h"
+
+/* A test: its name is a sentence. */
+#define TEST(sentence) static void sentence(void **state __attribute__((unused)))
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Whether this program was built with a sanitizer, which costs a factor of five to twenty. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+/* Asserts that `text` contains `part`, and shows both where it does not. */
+#define assert_contains(text, part) assert_contains_at((text), (part), __FILE__, __LINE__)
+
+static inline void assert_contains_at(const char *text, const char *part, const char *file, int line)
+{
+    if (!text || !strstr(text, part)) {
+        print_error("\"%s\" does not contain \"%s\"\n", text ? text : "(null)", part);
+        _fail(file, line);
+    }
+}
+
+/* Asserts an error code and that the sentence of the calling thread names the thing. */
+#define assert_error(code, expected, part)         \
+    do {                                           \
+        assert_int_equal((code), (expected));      \
+        assert_contains(thrum_message(NULL), part); \
+    } while (0)
+
+/* Runs the tests of the array `tests`; a program that takes longer than `seconds` has hung and is ended. */
+#define RUN_TESTS(tests, seconds) (watchdog_start(seconds), cmocka_run_group_tests(tests, NULL, NULL))
+
+#endif

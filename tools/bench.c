@@ -1,0 +1,774 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * thrum bench: measures thrum beside its peers, in one run.
+ *
+ * Each implementation is a program of its own (bench/common/runner.h tells what they read and answer), and there is one
+ * process of it for each number of workers. A work's passes go round all of these processes, so that whatever else the
+ * machine does hits all of them alike; each work starts new processes, so that no work meets the heap that another has
+ * left behind. A process that is not being measured is stopped by a signal: some runtimes spin for a while after their
+ * work is done, and would do so on the processor of the next one.
+ */
+#define _GNU_SOURCE
+
+#include "commands.h"
+#include "common.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- What is measured -------------------------------------------------------------------------------------------- */
+
+enum limit_kind {
+    NO_LIMIT,
+    OF_ONETBB, /* at most so many times what oneTBB takes */
+    ABSOLUTE,  /* at most so much, in the row's unit */
+};
+
+enum row_flags {
+    FEW = 1,        /* a pass takes long or hardly varies: three passes, no warm-up */
+    FRESH = 2,      /* needs a heap that nobody has used: a new process for every pass */
+    THRUM_ONLY = 4, /* a question to thrum alone */
+    COSTS = 8,      /* does not run tasks, or has threads hand over to each other: no comparison of workers */
+};
+
+struct row {
+    const char *work, *unit;
+    enum limit_kind limit_kind;
+    double limit;
+    unsigned flags;
+    const char *help;
+};
+
+static const struct row rows[] = {
+    {"create", "ns", OF_ONETBB, 0.15, COSTS, "make a task, 1 M in one graph"},
+    {"edge-chain", "ns", OF_ONETBB, 0.3, COSTS, "add an edge, 1 M in a chain"},
+    {"edge-chain-freeze", "ns", OF_ONETBB, 0.9, COSTS, "the same with the freeze"},
+    {"edge-random-freeze", "ns", OF_ONETBB, 0.2, COSTS, "add an edge with random ends, 1 M, with the freeze"},
+    {"destroy", "ns", OF_ONETBB, 0.05, COSTS, "destroy a graph of 1 M tasks and 1 M random edges, per task"},
+    {"destroy-chain", "ns", OF_ONETBB, 0.05, COSTS, "destroy a chain of 1 M tasks, per task"},
+    {"independent", "ns", OF_ONETBB, 0.02, 0, "run 1 M independent tasks again, per task"},
+    {"independent-arena", "ns", NO_LIMIT, 0, 0, "the same; oneTBB's are started inside of an arena"},
+    {"chain", "ns", OF_ONETBB, 0.2, 0, "run a chain of 1 M tasks again"},
+    {"tree", "ns", OF_ONETBB, 0.06, 0, "run a binary tree of 2^20 tasks again"},
+    {"wavefront", "ns", OF_ONETBB, 0.12, 0, "run a wavefront of 1000 x 1000 again; right neighbour added first"},
+    {"wavefront-swapped", "ns", OF_ONETBB, 0.12, 0, "the same; lower neighbour added first"},
+    {"random", "ns", OF_ONETBB, 0.15, 0, "run 100 k tasks with two random predecessors each again"},
+    {"fib", "ns", OF_ONETBB, 0.13, 0, "fib(35) without cut-off, per spawn; calls into the shared library"},
+    {"fib-inline", "ns", OF_ONETBB, 0.10, 0, "the same with the header's inline functions"},
+    {"submit-hot", "ns", OF_ONETBB, 0.5, COSTS, "submit one function to a worker and wait, over and over"},
+    {"submit-hot-spin", "ns", NO_LIMIT, 0, COSTS, "the same; oneTBB's caller spins on a flag"},
+    {"submit-idle", "ns", OF_ONETBB, 1.0, COSTS, "the same after 1 ms of quiet"},
+    {"submit-caller", "ns", ABSOLUTE, 100, COSTS, "submit and wait where the caller may run it"},
+    {"idle", "ns", ABSOLUTE, 100000, COSTS | FEW, "processor time used in 2 s with nothing to do"},
+    {"small-independent", "ns", NO_LIMIT, 0, 0, "10,000 independent tasks, run again, per task"},
+    {"small-chain", "ns", NO_LIMIT, 0, 0, "a chain of 10,000"},
+    {"small-tree", "ns", NO_LIMIT, 0, 0, "a binary tree of 10,000"},
+    {"small-wavefront", "ns", NO_LIMIT, 0, 0, "a wavefront of 100 x 100"},
+    {"small-wavefront-swapped", "ns", NO_LIMIT, 0, 0, "the same; lower neighbour added first"},
+    {"small-random", "ns", NO_LIMIT, 0, 0, "10,000 tasks with two random predecessors each"},
+    {"memory-task", "bytes", ABSOLUTE, 64, COSTS | FEW | FRESH, "resident memory of a task, 1 M in a frozen graph"},
+    {"memory-edge", "bytes", ABSOLUTE, 8, COSTS | FEW | FRESH, "what an edge adds to that, four for each task"},
+    {"scale-10m", "ns", NO_LIMIT, 0, FEW | THRUM_ONLY, "build and run 10 M independent tasks, per task"},
+    {"rerun-memory", "bytes", ABSOLUTE, 65536, COSTS | FEW | FRESH | THRUM_ONLY,
+     "memory growth over 1 M re-runs of 10 tasks"},
+};
+
+enum { ROWS = sizeof rows / sizeof *rows };
+
+enum { THRUM, ONETBB, LIBGOMP, LIBOMP, SEQUENTIAL, IMPLEMENTATIONS };
+
+static const struct {
+    const char *name, *file;
+} implementations[IMPLEMENTATIONS] = {
+    {"thrum", "bench-thrum"},   {"oneTBB", "bench-tbb"},     {"libgomp", "bench-gomp"},
+    {"libomp", "bench-libomp"}, {"sequential", "bench-seq"},
+};
+
+enum { MOST_WORKER_COUNTS = 8, MOST_PASSES = 999, FEW_PASSES = 3, ANSWER_SECONDS = 120 };
+
+struct runner {
+    pid_t pid; /* 0: not started */
+    int requests;
+    FILE *answers;
+};
+
+struct samples {
+    bool none; /* the implementation has no such work, or is not here, or failed */
+    int count;
+    double value[MOST_PASSES];
+    double median, best; /* once all passes are done */
+};
+
+struct bench {
+    bool json, quick;
+    const char *out;
+    char folder[4096]; /* of the runners */
+    int passes;
+    int worker_counts[MOST_WORKER_COUNTS], worker_count;
+    bool selected[ROWS];
+    bool progress;
+    int failures;
+    bool missing[IMPLEMENTATIONS];
+    char about[IMPLEMENTATIONS][256];
+    struct runner runners[IMPLEMENTATIONS][MOST_WORKER_COUNTS];
+    struct samples samples[IMPLEMENTATIONS][MOST_WORKER_COUNTS]; /* of the current work */
+    FILE *record;                                                /* the file of raw samples */
+    int recorded;
+};
+
+/* ---- Runners ----------------------------------------------------------------------------------------------------- */
+
+static void become_runner(const char *path, int requests, int answers, pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a stopped runner would not notice that the driver is gone */
+    if (getppid() != parent)
+        _exit(1);
+    signal(SIGPIPE, SIG_DFL);
+    dup2(requests, STDIN_FILENO);
+    dup2(answers, STDOUT_FILENO);
+    execl(path, path, (char *)NULL);
+    _exit(127);
+}
+
+static bool start_runner(const struct bench *b, int which, struct runner *runner)
+{
+    char path[sizeof b->folder + 32];
+    int requests[2], answers[2];
+    snprintf(path, sizeof path, "%s/%s", b->folder, implementations[which].file);
+    if (pipe2(requests, O_CLOEXEC) != 0)
+        return false;
+    if (pipe2(answers, O_CLOEXEC) != 0) {
+        close(requests[0]);
+        close(requests[1]);
+        return false;
+    }
+    pid_t parent = getpid();
+    fflush(NULL);
+    runner->pid = fork();
+    if (runner->pid == 0)
+        become_runner(path, requests[0], answers[1], parent);
+    close(requests[0]);
+    close(answers[1]);
+    runner->requests = requests[1];
+    runner->answers = fdopen(answers[0], "r");
+    if (runner->pid < 0) {
+        runner->pid = 0;
+        close(requests[1]);
+        fclose(runner->answers);
+        return false;
+    }
+    return true;
+}
+
+static void end_runner(struct runner *runner)
+{
+    if (!runner->pid)
+        return;
+    kill(runner->pid, SIGKILL);
+    waitpid(runner->pid, NULL, 0);
+    close(runner->requests);
+    fclose(runner->answers);
+    runner->pid = 0;
+}
+
+static bool answer_in_time(struct runner *runner)
+{
+    struct pollfd fd = {.fd = fileno(runner->answers), .events = POLLIN};
+    int ready;
+    do {
+        ready = poll(&fd, 1, ANSWER_SECONDS * 1000);
+    } while (ready < 0 && errno == EINTR);
+    return ready > 0;
+}
+
+/* Lets the runner go on until it has answered. False: it died or did not answer, and has been ended. */
+static bool ask(struct runner *runner, const char *request, char *answer, size_t size)
+{
+    char line[128];
+    int length = snprintf(line, sizeof line, "%s\n", request);
+    kill(runner->pid, SIGCONT);
+    bool answered = write(runner->requests, line, (size_t)length) == length && answer_in_time(runner) &&
+                    fgets(answer, (int)size, runner->answers);
+    if (!answered) {
+        end_runner(runner);
+        return false;
+    }
+    kill(runner->pid, SIGSTOP);
+    answer[strcspn(answer, "\n")] = 0;
+    return true;
+}
+
+static struct runner *runner_of(struct bench *b, int which, int w)
+{
+    struct runner *runner = &b->runners[which][w];
+    return runner->pid || start_runner(b, which, runner) ? runner : NULL;
+}
+
+static void end_all_runners(struct bench *b)
+{
+    for (int which = 0; which < IMPLEMENTATIONS; which++)
+        for (int w = 0; w < b->worker_count; w++)
+            end_runner(&b->runners[which][w]);
+}
+
+/* Which implementations are here, and of which version. */
+static void meet_runners(struct bench *b)
+{
+    for (int which = 0; which < IMPLEMENTATIONS; which++) {
+        char path[sizeof b->folder + 32], answer[256];
+        snprintf(path, sizeof path, "%s/%s", b->folder, implementations[which].file);
+        b->missing[which] = true;
+        if (access(path, X_OK) != 0) {
+            fprintf(stderr, "thrum bench: %s is left out: there is no %s\n", implementations[which].name, path);
+            continue;
+        }
+        struct runner *runner = runner_of(b, which, 0);
+        if (runner && ask(runner, "about", answer, sizeof answer) && strncmp(answer, "about ", 6) == 0) {
+            snprintf(b->about[which], sizeof b->about[which], "%s", answer + 6);
+            b->missing[which] = false;
+        } else {
+            b->failures++;
+            fprintf(stderr, "thrum bench: %s is left out: %s does not answer\n", implementations[which].name, path);
+        }
+    }
+}
+
+/* ---- Measuring --------------------------------------------------------------------------------------------------- */
+
+static void report_progress(const struct bench *b, const struct row *row, int pass, int passes, int which, int w)
+{
+    if (b->progress)
+        fprintf(stderr, "\r\033[K%s: pass %d of %d, %s with %d workers", row->work, pass + 1, passes,
+                implementations[which].name, b->worker_counts[w]);
+}
+
+static void clear_progress(const struct bench *b)
+{
+    if (b->progress)
+        fputs("\r\033[K", stderr);
+}
+
+static void complain(struct bench *b, const struct row *row, int which, int w, const char *what)
+{
+    clear_progress(b);
+    fprintf(stderr, "thrum bench: %s, %s with %d workers: %s\n", row->work, implementations[which].name,
+            b->worker_counts[w], what);
+    b->failures++;
+}
+
+static void take_sample(struct bench *b, const struct row *row, int which, int w, bool keep)
+{
+    struct samples *samples = &b->samples[which][w];
+    char request[128], answer[512];
+    double value;
+    if (row->flags & FRESH)
+        end_runner(&b->runners[which][w]);
+    struct runner *runner = runner_of(b, which, w);
+    snprintf(request, sizeof request, "%s %d %d", row->work, b->worker_counts[w], b->quick ? 10 : 1);
+    if (!runner || !ask(runner, request, answer, sizeof answer)) {
+        samples->none = true;
+        complain(b, row, which, w, "the runner ended or did not answer in time");
+    } else if (sscanf(answer, "ok %lf", &value) == 1) {
+        if (keep)
+            samples->value[samples->count++] = value;
+    } else {
+        samples->none = true;
+        if (strcmp(answer, "none") != 0)
+            complain(b, row, which, w, answer);
+    }
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void summarize(struct samples *samples)
+{
+    int count = samples->count;
+    if (samples->none || count == 0) {
+        samples->none = true;
+        samples->median = samples->best = NAN;
+        return;
+    }
+    double sorted[MOST_PASSES];
+    memcpy(sorted, samples->value, (size_t)count * sizeof *sorted);
+    qsort(sorted, (size_t)count, sizeof *sorted, by_size);
+    samples->best = sorted[0];
+    samples->median = count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+}
+
+static void measure(struct bench *b, const struct row *row)
+{
+    bool few = row->flags & FEW;
+    int passes = few && b->passes > FEW_PASSES ? FEW_PASSES : b->passes;
+    for (int which = 0; which < IMPLEMENTATIONS; which++) {
+        for (int w = 0; w < b->worker_count; w++) {
+            b->samples[which][w].count = 0;
+            b->samples[which][w].none = b->missing[which] || ((row->flags & THRUM_ONLY) && which != THRUM);
+        }
+    }
+    for (int pass = few ? 0 : -1; pass < passes; pass++) { /* pass -1 warms up */
+        for (int w = 0; w < b->worker_count; w++) {
+            for (int which = 0; which < IMPLEMENTATIONS; which++) {
+                if (b->samples[which][w].none)
+                    continue;
+                report_progress(b, row, pass, passes, which, w);
+                take_sample(b, row, which, w, pass >= 0);
+            }
+        }
+    }
+    clear_progress(b);
+    end_all_runners(b);
+    for (int which = 0; which < IMPLEMENTATIONS; which++)
+        for (int w = 0; w < b->worker_count; w++)
+            summarize(&b->samples[which][w]);
+}
+
+/* ---- Results ----------------------------------------------------------------------------------------------------- */
+
+struct result {
+    double thrum, thrum_best, ratio; /* NAN: not known */
+    double to_one_worker;            /* thrum with these workers / with one; NAN where that says nothing */
+    int best_peer;                   /* -1: none */
+    const char *verdict;             /* "ok", "over" or "" */
+};
+
+static double median_with_one_worker(const struct bench *b)
+{
+    for (int w = 0; w < b->worker_count; w++)
+        if (b->worker_counts[w] == 1)
+            return b->samples[THRUM][w].median;
+    return NAN;
+}
+
+static const char *verdict_of(const struct row *row, const struct result *result)
+{
+    double value = row->limit_kind == OF_ONETBB ? result->ratio : result->thrum;
+    if (row->limit_kind == NO_LIMIT || isnan(value))
+        return "";
+    return value <= row->limit ? "ok" : "over";
+}
+
+static struct result result_of(const struct bench *b, const struct row *row, int w)
+{
+    const struct samples *thrum = &b->samples[THRUM][w];
+    struct result result = {thrum->median, thrum->best, thrum->median / b->samples[ONETBB][w].median, NAN, -1, ""};
+    for (int which = ONETBB; which <= LIBOMP; which++) {
+        double peer = b->samples[which][w].median;
+        if (!isnan(peer) && (result.best_peer < 0 || peer < b->samples[result.best_peer][w].median))
+            result.best_peer = which;
+    }
+    if (!isfinite(result.ratio))
+        result.ratio = NAN;
+    if (!(row->flags & COSTS) && b->worker_counts[w] != 1)
+        result.to_one_worker = thrum->median / median_with_one_worker(b);
+    result.verdict = verdict_of(row, &result);
+    return result;
+}
+
+static void print_heading(void)
+{
+    printf("%-24s %7s %22s %10s %10s %10s %10s %8s %8s %-5s %s\n", "work", "workers", "thrum median (best)", "oneTBB",
+           "libgomp", "libomp", "sequential", "/oneTBB", "limit", "", "/1 worker");
+}
+
+static const char *number(double value, char buffer[32])
+{
+    if (isnan(value))
+        return "-";
+    snprintf(buffer, 32, value < 1000 ? "%.2f" : "%.0f", value);
+    return buffer;
+}
+
+static const char *limit_text(const struct row *row, char buffer[32])
+{
+    if (row->limit_kind == NO_LIMIT)
+        return "";
+    snprintf(buffer, 32, row->limit_kind == OF_ONETBB ? "%g" : "%g abs", row->limit);
+    return buffer;
+}
+
+static void print_result(const struct bench *b, const struct row *row, int w)
+{
+    struct result result = result_of(b, row, w);
+    char cell[8][32], mine[80];
+    snprintf(mine, sizeof mine, "%s (%s) %s", number(result.thrum, cell[0]), number(result.thrum_best, cell[1]),
+             row->unit);
+    printf("%-24s %7d %22s %10s %10s %10s %10s", row->work, b->worker_counts[w], mine,
+           number(b->samples[ONETBB][w].median, cell[0]), number(b->samples[LIBGOMP][w].median, cell[1]),
+           number(b->samples[LIBOMP][w].median, cell[2]), number(b->samples[SEQUENTIAL][w].median, cell[3]));
+    snprintf(cell[4], 32, isnan(result.ratio) ? "-" : "%.3f", result.ratio);
+    printf(" %8s %8s %-5s", cell[4], limit_text(row, cell[5]), result.verdict);
+    if (!isnan(result.to_one_worker))
+        printf(" %.2f%s", result.to_one_worker, result.to_one_worker > 1.05 ? " slower" : "");
+    putchar('\n');
+    fflush(stdout);
+}
+
+static void put_number(FILE *out, const char *name, double value)
+{
+    if (isnan(value))
+        fprintf(out, "\"%s\":null", name);
+    else
+        fprintf(out, "\"%s\":%.6g", name, value);
+}
+
+static void put_text(FILE *out, const char *name, const char *text)
+{
+    fprintf(out, "\"%s\":\"", name);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            fputc('\\', out);
+        if ((unsigned char)*text >= ' ')
+            fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+static void put_peers(FILE *out, const struct bench *b, int w)
+{
+    const char *comma = "";
+    fputs("\"peers\":{", out);
+    for (int which = ONETBB; which <= LIBOMP; which++) {
+        if (b->samples[which][w].none)
+            continue;
+        fputs(comma, out);
+        put_number(out, implementations[which].name, b->samples[which][w].median);
+        comma = ",";
+    }
+    fputs("}", out);
+}
+
+/* The members of a row's object, without its braces. */
+static void put_result(FILE *out, const struct bench *b, const struct row *row, int w)
+{
+    struct result result = result_of(b, row, w);
+    put_text(out, "work", row->work);
+    fprintf(out, ",\"workers\":%d,", b->worker_counts[w]);
+    put_text(out, "unit", row->unit);
+    fputc(',', out);
+    put_number(out, "thrum", result.thrum);
+    fputc(',', out);
+    put_peers(out, b, w);
+    if (result.best_peer < 0) {
+        fputs(",\"best_peer\":null,", out);
+    } else {
+        fputc(',', out);
+        put_text(out, "best_peer", implementations[result.best_peer].name);
+        fputc(',', out);
+    }
+    put_number(out, "ratio", result.ratio);
+    fputc(',', out);
+    put_number(out, "limit", row->limit_kind == NO_LIMIT ? NAN : row->limit);
+    fputs(row->limit_kind == ABSOLUTE ? ",\"limit_of\":\"thrum\"," : ",\"limit_of\":\"ratio\",", out);
+    put_number(out, "thrum_best", result.thrum_best);
+    fputc(',', out);
+    put_number(out, "to_one_worker", result.to_one_worker);
+    fputc(',', out);
+    put_number(out, "sequential", b->samples[SEQUENTIAL][w].median);
+}
+
+/* ---- The record of a run ----------------------------------------------------------------------------------------- */
+
+/* The first line that a command prints, or "" when there is none. */
+static void first_line_of(const char *command, char *line, size_t size)
+{
+    FILE *pipe = popen(command, "r");
+    line[0] = 0;
+    if (!pipe)
+        return;
+    if (!fgets(line, (int)size, pipe))
+        line[0] = 0;
+    line[strcspn(line, "\n")] = 0;
+    pclose(pipe);
+}
+
+static void processor_model(char *model, size_t size)
+{
+    char line[256];
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    snprintf(model, size, "unknown");
+    while (file && fgets(line, sizeof line, file)) {
+        char *colon = strchr(line, ':');
+        if (!colon || strncmp(line, "model name", 10) != 0)
+            continue;
+        line[strcspn(line, "\n")] = 0;
+        snprintf(model, size, "%s", colon + 2);
+        break;
+    }
+    if (file)
+        fclose(file);
+}
+
+static void put_versions(FILE *out, const struct bench *b)
+{
+    const char *comma = "";
+    fputs("\"versions\":{", out);
+    for (int which = 0; which < IMPLEMENTATIONS; which++) {
+        if (b->missing[which])
+            continue;
+        fputs(comma, out);
+        put_text(out, implementations[which].name, b->about[which]);
+        comma = ",";
+    }
+    fputs("}", out);
+}
+
+static int open_record(struct bench *b, char *path, size_t size)
+{
+    char stamp[32], commit[64], model[128];
+    struct utsname kernel;
+    time_t now = time(NULL);
+    strftime(stamp, sizeof stamp, "%Y-%m-%dT%H-%M-%SZ", gmtime(&now));
+    snprintf(path, size, "%s/%s.json", b->out, stamp);
+    if (!tool_make_folders(path) || !(b->record = fopen(path, "w")))
+        return tool_fail("bench", "the samples cannot be written to %s: %s", path, strerror(errno));
+    first_line_of("git rev-parse HEAD 2>/dev/null", commit, sizeof commit);
+    processor_model(model, sizeof model);
+    uname(&kernel);
+    fputs("{", b->record);
+    put_text(b->record, "date", stamp);
+    fputs(",", b->record);
+    put_text(b->record, "commit", commit);
+    fputs(",", b->record);
+    put_text(b->record, "processor", model);
+    fprintf(b->record, ",\"processors\":%ld,", sysconf(_SC_NPROCESSORS_ONLN));
+    put_text(b->record, "kernel", kernel.release);
+    fprintf(b->record, ",\"passes\":%d,\"quick\":%s,\n", b->passes, b->quick ? "true" : "false");
+    put_versions(b->record, b);
+    fputs(",\n\"rows\":[", b->record);
+    return TOOL_GO_ON;
+}
+
+static void put_samples(FILE *out, const struct bench *b, int w)
+{
+    const char *comma = "";
+    fputs("\"samples\":{", out);
+    for (int which = 0; which < IMPLEMENTATIONS; which++) {
+        const struct samples *samples = &b->samples[which][w];
+        if (samples->none)
+            continue;
+        fprintf(out, "%s\"%s\":[", comma, implementations[which].name);
+        for (int i = 0; i < samples->count; i++)
+            fprintf(out, "%s%.6g", i ? "," : "", samples->value[i]);
+        fputs("]", out);
+        comma = ",";
+    }
+    fputs("}", out);
+}
+
+static void record_row(struct bench *b, const struct row *row, int w)
+{
+    fputs(b->recorded++ ? ",\n{" : "\n{", b->record);
+    put_result(b->record, b, row, w);
+    fputs(",", b->record);
+    put_samples(b->record, b, w);
+    fputs("}", b->record);
+}
+
+static int close_record(struct bench *b, const char *path)
+{
+    fputs("\n]}\n", b->record);
+    if (fclose(b->record) != 0)
+        return tool_fail("bench", "the samples cannot be written to %s: %s", path, strerror(errno));
+    fprintf(stderr, "thrum bench: the samples are in %s\n", path);
+    return TOOL_DONE;
+}
+
+/* ---- The command ------------------------------------------------------------------------------------------------- */
+
+static const char help[] =
+    "Usage: thrum bench [OPTION]... [WORK]...\n"
+    "\n"
+    "Measures thrum beside oneTBB, libgomp and libomp (those that were found when thrum was built), pass by pass in\n"
+    "turn, and prints medians. Without a WORK, all of them; 'small' stands for all whose name begins with it.\n"
+    "\n"
+    "  --workers LIST   numbers of workers to measure with (default 1,2)\n"
+    "  --passes N       passes per work, after one to warm up (default 11; a few works take 3)\n"
+    "  --quick          a tenth of the size and 3 passes: to see that it works\n"
+    "  --json           one JSON object per work and number of workers, one a line\n"
+    "  --out DIR        where the raw samples go, in a file named after the time (default out/bench)\n"
+    "  --runners DIR    where the programs bench-thrum, bench-tbb, ... are (default: beside this command, in bench/)\n"
+    "  --list           list the works\n"
+    "  -h, --help       show this help\n"
+    "\n"
+    "'limit' is relative to oneTBB or, with 'abs', in the row's own unit. OpenMP's numbers include making the tasks.\n";
+
+static int list_works(void)
+{
+    for (int i = 0; i < ROWS; i++)
+        printf("%-24s %-6s %s\n", rows[i].work, rows[i].unit, rows[i].help);
+    return TOOL_DONE;
+}
+
+static int unknown_work(const char *word)
+{
+    const char *names[ROWS];
+    for (int i = 0; i < ROWS; i++)
+        names[i] = rows[i].work;
+    const char *nearest = tool_nearest(word, names, ROWS);
+    fprintf(stderr, "thrum bench: there is no work '%s'", word);
+    if (nearest)
+        fprintf(stderr, "; did you mean '%s'? The works are:\n", nearest);
+    else
+        fputs("; the works are:\n", stderr);
+    for (int i = 0; i < ROWS; i++)
+        fprintf(stderr, "  %s\n", rows[i].work);
+    return TOOL_USAGE;
+}
+
+/* A work by its name, or all works whose name begins with the word and a hyphen. */
+static int select_work(struct bench *b, const char *word)
+{
+    size_t length = strlen(word);
+    bool found = false;
+    for (int i = 0; i < ROWS; i++)
+        if (strcmp(rows[i].work, word) == 0)
+            found = b->selected[i] = true;
+    for (int i = 0; i < ROWS && !found; i++)
+        if (strncmp(rows[i].work, word, length) == 0 && rows[i].work[length] == '-')
+            b->selected[i] = true;
+    for (int i = 0; i < ROWS; i++)
+        found = found || (b->selected[i] && strncmp(rows[i].work, word, length) == 0);
+    return found ? TOOL_GO_ON : unknown_work(word);
+}
+
+static int select_works(struct bench *b, const char **words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        int code = select_work(b, words[i]);
+        if (code != TOOL_GO_ON)
+            return code;
+    }
+    for (int i = 0; i < ROWS && count == 0; i++)
+        b->selected[i] = true;
+    return TOOL_GO_ON;
+}
+
+static int parse_workers(struct bench *b, const char *list)
+{
+    for (const char *at = list; b->worker_count < MOST_WORKER_COUNTS; at++) {
+        char *end;
+        long count = strtol(at, &end, 10);
+        if (end == at || count < 1 || count > 1024 || (*end && *end != ','))
+            break;
+        b->worker_counts[b->worker_count++] = (int)count;
+        at = end;
+        if (!*at)
+            return TOOL_GO_ON;
+    }
+    return tool_misuse("bench", "--workers '%s' is not a list of at most %d numbers from 1 to 1024, as in 1,2,8.", list,
+                       MOST_WORKER_COUNTS);
+}
+
+static int parse_passes(struct bench *b, const char *text)
+{
+    char *end;
+    long passes = strtol(text, &end, 10);
+    if (end == text || *end || passes < 1 || passes > MOST_PASSES)
+        return tool_misuse("bench", "--passes '%s' is not a number from 1 to %d.", text, MOST_PASSES);
+    b->passes = (int)passes;
+    return TOOL_GO_ON;
+}
+
+static int find_folder(struct bench *b, const char *given)
+{
+    char probe[sizeof b->folder + 32];
+    if (given) {
+        snprintf(b->folder, sizeof b->folder, "%s", given);
+    } else {
+        char self[sizeof b->folder - 8];
+        ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+        self[length > 0 ? length : 0] = 0;
+        char *slash = strrchr(self, '/');
+        snprintf(b->folder, sizeof b->folder, "%.*s/bench", slash ? (int)(slash - self) : 0, self);
+    }
+    for (int which = 0; which < IMPLEMENTATIONS; which++) {
+        snprintf(probe, sizeof probe, "%s/%s", b->folder, implementations[which].file);
+        if (access(probe, X_OK) == 0)
+            return TOOL_GO_ON;
+    }
+    return tool_fail("bench",
+                     "there are no runners (bench-thrum, bench-tbb, ...) in %s. They are built with thrum but not "
+                     "installed: use the thrum of the build folder, or say --runners DIR.",
+                     b->folder);
+}
+
+static int run_bench(struct bench *b)
+{
+    char path[4200];
+    signal(SIGPIPE, SIG_IGN); /* a runner that died is told as such */
+    b->progress = isatty(STDERR_FILENO);
+    meet_runners(b);
+    int code = open_record(b, path, sizeof path);
+    if (code == TOOL_GO_ON) {
+        if (!b->json)
+            print_heading();
+        for (int i = 0; i < ROWS; i++) {
+            if (!b->selected[i])
+                continue;
+            measure(b, &rows[i]);
+            for (int w = 0; w < b->worker_count; w++) {
+                record_row(b, &rows[i], w);
+                if (b->json) {
+                    putchar('{');
+                    put_result(stdout, b, &rows[i], w);
+                    puts("}");
+                    fflush(stdout);
+                } else {
+                    print_result(b, &rows[i], w);
+                }
+            }
+        }
+        code = close_record(b, path);
+    }
+    end_all_runners(b);
+    return code == TOOL_DONE && b->failures ? TOOL_FAILED : code;
+}
+
+int thrum_cmd_bench(int argc, char **argv)
+{
+    static struct bench bench; /* too large for a stack */
+    struct bench *b = &bench;
+    bool list = false;
+    const char *workers = "1,2", *passes = NULL, *runners = NULL;
+    b->out = "out/bench";
+    const struct tool_option options[] = {
+        {"--workers", NULL, NULL, &workers}, {"--passes", NULL, NULL, &passes}, {"--quick", NULL, &b->quick, NULL},
+        {"--json", NULL, &b->json, NULL},    {"--out", NULL, NULL, &b->out},    {"--runners", NULL, NULL, &runners},
+        {"--list", NULL, &list, NULL},
+    };
+    const char **words = calloc((size_t)argc + 1, sizeof *words);
+    if (!words)
+        return tool_fail("bench", "no memory.");
+    struct tool_arguments arguments = {.verb = "bench",
+                                       .help = help,
+                                       .options = options,
+                                       .option_count = sizeof options / sizeof *options,
+                                       .words = words};
+    int code = tool_parse(&arguments, argc, argv);
+    if (code == TOOL_GO_ON && list)
+        code = list_works();
+    if (code == TOOL_GO_ON)
+        code = parse_workers(b, workers);
+    if (code == TOOL_GO_ON)
+        code = parse_passes(b, passes ? passes : b->quick ? "3" : "11");
+    if (code == TOOL_GO_ON)
+        code = select_works(b, words, arguments.word_count);
+    if (code == TOOL_GO_ON)
+        code = find_folder(b, runners);
+    free(words);
+    return code == TOOL_GO_ON ? run_bench(b) : code;
+}

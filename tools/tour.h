@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The stops of the tour. Each runs something for real, checks what came out, and writes its section of the page. It
+ * returns 0, or what tour_stop returns after having said what went wrong.
+ */
+#ifndef THRUM_TOOLS_TOUR_H
+#define THRUM_TOOLS_TOUR_H
+
+#include "page.h"
+
+/* Keeps the sentence that the tour will end with; the first one counts. Returns -1. */
+int tour_stop(const char *format, ...) TOOL_PRINTF(1, 2);
+
+int tour_show_diamond(struct page *page);
+int tour_show_wavefront(struct page *page);
+int tour_show_fib(struct page *page);
+int tour_show_runs(struct page *page);
+int tour_show_errors(struct page *page);
+int tour_show_observers(struct page *page);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A stop of the tour: a wavefront, recorded and shown as a timeline.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "tour.h"
+#include "trace_read.h"
+
+#include <thrum/thrum.h>
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { SIDE = 12, BLOCK_ROUNDS = 60000 };
+
+struct block {
+    struct block *above, *left;
+    unsigned long long ways, noise;
+};
+
+/* Counts the ways from the corner to this block, and computes a while so that there is something to see. */
+static void compute_block(void *arg)
+{
+    struct block *block = arg;
+    unsigned long long noise = 1;
+    for (int i = 0; i < BLOCK_ROUNDS; i++)
+        noise = noise * 6364136223846793005ull + 1442695040888963407ull;
+    block->noise = noise;
+    if (block->above || block->left)
+        block->ways = (block->above ? block->above->ways : 0) + (block->left ? block->left->ways : 0);
+}
+
+static void build_wavefront(thrum_graph *graph, struct block blocks[SIDE][SIDE])
+{
+    thrum_task *tasks[SIDE][SIDE];
+    for (int i = 0; i < SIDE; i++)
+        for (int j = 0; j < SIDE; j++) {
+            char name[32];
+            snprintf(name, sizeof name, "diagonal %d", i + j);
+            blocks[i][j] = (struct block){i ? &blocks[i - 1][j] : NULL, j ? &blocks[i][j - 1] : NULL, 1, 0};
+            tasks[i][j] = thrum_task_new(graph, compute_block, &blocks[i][j]);
+            thrum_task_set_name(tasks[i][j], name);
+            if (i)
+                thrum_precede(tasks[i - 1][j], tasks[i][j]);
+            if (j)
+                thrum_precede(tasks[i][j - 1], tasks[i][j]);
+        }
+}
+
+/* Runs the graph on an executor that records into `path`. */
+static int run_recorded(thrum_graph *graph, const char *path)
+{
+    thrum_executor *ex = thrum_executor_new(&(thrum_config){.trace = path});
+    if (!ex)
+        return tour_stop("no executor: %s", thrum_message(NULL));
+    int code = thrum_run(ex, graph) != 0 ? tour_stop("the wavefront failed: %s", thrum_message(graph)) : 0;
+    if (thrum_executor_free(ex) != 0)
+        code = tour_stop("the trace was not written: %s", thrum_message(NULL));
+    return code;
+}
+
+static void show_timeline(struct page *page, const struct trace *trace, const thrum_graph_stats *stats)
+{
+    char makespan[TOOL_TIME_SIZE], mean[TOOL_TIME_SIZE];
+    page_facts_open(page);
+    page_fact(page, "tasks", "%zu", trace->event_count);
+    page_fact(page, "makespan", "%s", tool_time(trace->makespan, makespan));
+    page_fact(page, "a task, on average", "%s", tool_time(trace->busy / (double)trace->event_count, mean));
+    page_fact(page, "blocks at work, on average", "%.2f", trace->busy / trace->makespan);
+    page_fact(page, "parallelism of the graph", "%.2f", stats->work / stats->span_work);
+    page_facts_close(page);
+    page_gantt(page, trace, "One lane per worker with the share of time that it was busy; one colour per diagonal.");
+}
+
+static int show_recorded(struct page *page, thrum_graph *graph)
+{
+    const char *folder = getenv("TMPDIR");
+    char path[4096], why[600];
+    struct trace trace;
+    thrum_graph_stats stats;
+    snprintf(path, sizeof path, "%s/thrum-tour-XXXXXX", folder && *folder ? folder : "/tmp");
+    int file = mkstemp(path);
+    if (file < 0)
+        return tour_stop("cannot make a temporary file %s", path);
+    close(file);
+    int code = run_recorded(graph, path);
+    if (code == 0 && thrum_graph_measure(graph, NULL, NULL, &stats) != 0)
+        code = tour_stop("the wavefront cannot be measured: %s", thrum_message(NULL));
+    if (code == 0 && trace_read(path, &trace, why, sizeof why) != 0)
+        code = tour_stop("%s", why);
+    unlink(path);
+    if (code != 0)
+        return -1;
+    if (trace.event_count != SIDE * SIDE)
+        code = tour_stop("the trace of the wavefront holds %zu tasks, not %d", trace.event_count, SIDE * SIDE);
+    else
+        show_timeline(page, &trace, &stats);
+    trace_free(&trace);
+    return code;
+}
+
+int tour_show_wavefront(struct page *page)
+{
+    static struct block blocks[SIDE][SIDE];
+    thrum_graph *graph = thrum_graph_new("wavefront");
+    build_wavefront(graph, blocks);
+    page_text(page,
+              "%d by %d blocks; each waits for the one above and the one to its left, as in dynamic programming."
+              " The work runs through the grid as a wave: narrow at both ends, wide in the middle.",
+              SIDE, SIDE);
+    page_code(page, "if (i) thrum_precede(task[i - 1][j], task[i][j]);\n"
+                    "if (j) thrum_precede(task[i][j - 1], task[i][j]);\n"
+                    "...\n"
+                    "thrum_executor *ex = thrum_executor_new(&(thrum_config){.trace = \"wave.json\"});\n"
+                    "thrum_run(ex, g);\n"
+                    "thrum_executor_free(ex);          /* writes the trace */\n");
+    int code = show_recorded(page, graph);
+    const unsigned long long ways = 705432; /* 22 choose 11 */
+    if (code == 0 && blocks[SIDE - 1][SIDE - 1].ways != ways)
+        code = tour_stop("the wavefront counted %llu ways, not %llu", blocks[SIDE - 1][SIDE - 1].ways, ways);
+    page_text(page,
+              "The blocks counted the ways through the grid: %llu, as it must be. Any program records with "
+              "`THRUM_TRACE=run.json`; `thrum trace summary run.json` sums it up, Perfetto and speedscope open "
+              "it.",
+              blocks[SIDE - 1][SIDE - 1].ways);
+    thrum_graph_free(graph);
+    return code;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reads a trace in Chrome's format and sums it up.
+ *
+ * A lane is one thread of the trace: a worker. A worker that waits in a task runs other tasks inside it, so the events
+ * of a lane may be nested; `busy` counts such time once.
+ */
+#ifndef THRUM_TOOLS_TRACE_READ_H
+#define THRUM_TOOLS_TRACE_READ_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct trace_event {
+    double begin, length; /* seconds; begin is counted from the first event of the trace */
+    size_t lane, name;    /* indices into lanes and names */
+    bool nested;          /* ran inside another event of its lane */
+};
+
+struct trace_lane {
+    long long thread;
+    char *label;
+    double busy; /* seconds */
+    size_t events;
+};
+
+/* All events with one name. The times include what was nested in them. */
+struct trace_name {
+    char *text;
+    size_t count;
+    double total, longest;
+};
+
+struct trace {
+    struct trace_event *events; /* by lane, then by begin */
+    struct trace_lane *lanes;   /* by thread */
+    struct trace_name *names;   /* in order of first appearance */
+    size_t event_count, lane_count, name_count;
+    double makespan; /* from the first begin to the last end */
+    double busy;     /* of all lanes */
+    bool nested;
+    long long lost; /* events that the recorder overwrote */
+};
+
+/* 0, or -1 with a sentence in `why`; then there is nothing to free. */
+int trace_read(const char *path, struct trace *trace, char *why, size_t why_size);
+void trace_free(struct trace *trace);
+
+/* The share of the whole that lane `lane` was busy in each of `count` equal slices of the makespan, 0 to 1. */
+void trace_slices(const struct trace *trace, size_t lane, double *slices, size_t count);
+
+/* The indices of the names by falling total time, to be freed; NULL without memory. */
+size_t *trace_ranking(const struct trace *trace);
+
+#endif
