@@ -274,8 +274,15 @@ int thrum_scope_run(thrum_executor *ex, thrum_scope_fn *fn, void *arg)
         return thrum__last_code();
     handle->fn.scope = fn;
     handle->arg = arg;
-    if (!ex->callers_help && !(thrum__self && thrum__self->ex == ex))
+    worker *self = thrum__self;
+    bool inside = self && self->ex == ex;
+    worker *w = inside ? self : ex->callers_help ? thrum__guest_enter(ex, false) : NULL;
+    if (w)
+        thrum__wait_as(w, handle, inside);
+    else
         thrum__queue_put(&ex->cpu, handle);
+    if (w && !inside)
+        thrum__guest_leave(w);
     err = thrum_wait(handle);
     thrum__handle_drop(handle);
     return err;

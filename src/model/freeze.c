@@ -232,6 +232,16 @@ static int lay_out(thrum_graph *graph)
     return check_cycles(graph);
 }
 
+/* For thrum_message. Not a sticky error: the graph can be mended. */
+static void keep_message(thrum_graph *graph)
+{
+    char *text = thrum__copy_text(thrum__last_fault());
+    if (!text)
+        return;
+    thrum__free(graph->run_message);
+    graph->run_message = text;
+}
+
 int thrum__graph_prepare(thrum_graph *graph)
 {
     uint32_t state = atomic_load_explicit(&graph->state, memory_order_relaxed);
@@ -242,6 +252,7 @@ int thrum__graph_prepare(thrum_graph *graph)
     int err = lay_out(graph);
     if (err) {
         drop_layout(graph);
+        keep_message(graph);
         return err;
     }
     thrum__log_drop(graph);

@@ -10,7 +10,7 @@ static void do_nothing_in_scope(thrum_scope *scope, void *arg)
     (void)arg;
 }
 
-/* ---- Null handles ---------------------------------------------------------------------------------------------------- */
+/* ---- Null handles ------------------------------------------------------------------------------------------------ */
 
 static void visit_nothing(const thrum_task *task, const thrum_task *const *successors, size_t count, void *arg)
 {
@@ -106,7 +106,7 @@ TEST(a_list_of_edges_without_a_list_is_an_error)
     assert_int_equal(thrum_graph_free(graph), 0);
 }
 
-/* ---- Edges ----------------------------------------------------------------------------------------------------------- */
+/* ---- Edges ------------------------------------------------------------------------------------------------------- */
 
 TEST(a_self_edge_names_the_task)
 {
@@ -135,7 +135,7 @@ TEST(an_edge_between_two_graphs_names_both)
     assert_int_equal(thrum_graph_free(garden), 0);
 }
 
-/* ---- Cycles ---------------------------------------------------------------------------------------------------------- */
+/* ---- Cycles ------------------------------------------------------------------------------------------------------ */
 
 TEST(a_cycle_is_found_and_its_tasks_are_listed)
 {
@@ -214,7 +214,7 @@ TEST(a_cycle_of_long_names_is_cut_and_not_overrun)
     assert_int_equal(thrum_graph_free(graph), 0);
 }
 
-/* ---- A running graph ------------------------------------------------------------------------------------------------- */
+/* ---- A running graph --------------------------------------------------------------------------------------------- */
 
 TEST(a_running_graph_can_be_neither_changed_nor_freed)
 {
@@ -322,7 +322,7 @@ TEST(an_observer_is_not_changed_while_something_runs)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* ---- Waiting for oneself --------------------------------------------------------------------------------------------- */
+/* ---- Waiting for oneself ----------------------------------------------------------------------------------------- */
 
 struct self_wait {
     thrum_executor *ex;
@@ -469,7 +469,7 @@ TEST(a_task_can_neither_wait_for_its_executor_nor_free_it)
     }
 }
 
-/* ---- Limits and options ---------------------------------------------------------------------------------------------- */
+/* ---- Limits and options ------------------------------------------------------------------------------------------ */
 
 TEST(more_tasks_than_thrum_can_count_are_refused)
 {

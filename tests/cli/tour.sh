@@ -19,6 +19,7 @@ has 'preserveAspectRatio="none"'
 has '<title>diamond</title>'
 has '832040'
 has 'THRUM_ECYCLE'
+grep -q '<blockquote>.*miller' $page || trouble "the page does not name the tasks of the circle"
 has 'cell 17 is not a number'
 has 'prefers-color-scheme:dark'
 has '</html>'

@@ -110,7 +110,7 @@ struct program {
     atomic_int unexpected; /* calls that returned what they must not */
 };
 
-/* ---- Memory: freed as a whole --------------------------------------------------------------------------------------- */
+/* ---- Memory: freed as a whole ------------------------------------------------------------------------------------ */
 
 struct memory {
     struct memory *next;
@@ -152,7 +152,7 @@ static inline void program_free(struct program *program)
     event_log_close(&program->log);
 }
 
-/* ---- Generating ------------------------------------------------------------------------------------------------------ */
+/* ---- Generating -------------------------------------------------------------------------------------------------- */
 
 static inline struct group *group_new(struct program *program, struct node *owner, bool is_run)
 {
@@ -336,7 +336,7 @@ static inline void program_generate(struct program *program, uint64_t seed)
     failures_generate(program);
 }
 
-/* ---- Computing ------------------------------------------------------------------------------------------------------- */
+/* ---- Computing --------------------------------------------------------------------------------------------------- */
 
 static inline uint64_t blend(uint64_t sum, uint64_t value)
 {
@@ -424,7 +424,7 @@ static inline void program_evaluate(struct program *program)
         block_evaluate(&program->outside, &program->outside.block);
 }
 
-/* ---- Running --------------------------------------------------------------------------------------------------------- */
+/* ---- Running ----------------------------------------------------------------------------------------------------- */
 
 enum { CODE_OF_NODE_ZERO = 1000 };
 

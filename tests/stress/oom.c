@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Out of memory: each scenario is run with the first allocation failing, then the second, and so on until nothing fails
+ * any more. Each time it must end with an error code or with the right result, without a crash, a hang or a leak (the
+ * latter is AddressSanitizer's to say), and afterwards everything must work again.
+ */
+#include "base/alloc.h"
+#include "tasks.h"
+
+enum { MOST_ALLOCATIONS = 5000 };
+
+/* What a scenario says: it did all of its work, or an error was reported. Anything else is a mistake. */
+enum outcome { DONE, REPORTED, WRONG };
+
+typedef enum outcome scenario_fn(void);
+
+static enum outcome outcome_of(int code, bool right)
+{
+    if (code == 0)
+        return right ? DONE : WRONG;
+    return code == THRUM_ENOMEM || code == THRUM_ESYSTEM ? REPORTED : WRONG;
+}
+
+/* The executor of all scenarios that do not make their own: made while there is memory. */
+static thrum_executor *ex;
+
+static void exhaust(scenario_fn *scenario)
+{
+    for (long n = 0; n < MOST_ALLOCATIONS; n++) {
+        thrum__alloc_fail_after(n);
+        enum outcome outcome = scenario();
+        long asked = thrum__alloc_count();
+        thrum__alloc_fail_after(-1);
+        if (outcome == WRONG)
+            print_error("allocation %ld fails: neither an error nor the right result (%s)\n", n, thrum_message(NULL));
+        assert_int_not_equal(outcome, WRONG);
+        assert_int_equal(scenario(), DONE);
+        if (asked <= n) {
+            assert_int_equal(outcome, DONE);
+            return;
+        }
+    }
+    fail_msg("the scenario needs more than %d allocations, or never the same number", MOST_ALLOCATIONS);
+}
+
+/* ---- Graphs ------------------------------------------------------------------------------------------------------ */
+
+static enum outcome build_and_run(thrum_graph *graph, int tasks)
+{
+    atomic_int count = 0;
+    thrum_task *last = NULL;
+    for (int i = 0; i < tasks; i++) {
+        thrum_task *task = thrum_task_new(graph, count_up, &count);
+        if (i % 50 == 0)
+            thrum_task_set_name(task, "one with a name");
+        if (i)
+            thrum_edge(last, task);
+        if (i % 3)
+            last = task;
+    }
+    int code = thrum_run_n(ex, graph, 2);
+    return outcome_of(code, count == 2 * tasks);
+}
+
+static enum outcome graph_scenario(void)
+{
+    thrum_graph *graph = thrum_graph_new("hungry");
+    if (!graph)
+        return REPORTED;
+    enum outcome outcome = build_and_run(graph, 5000);
+    return thrum_graph_free(graph) ? WRONG : outcome;
+}
+
+TEST(building_and_running_a_graph)
+{
+    exhaust(graph_scenario);
+}
+
+/* Edges that lead back, so that the check for cycles needs memory too. */
+static enum outcome backward_scenario(void)
+{
+    thrum_graph *graph = thrum_graph_new("backward");
+    if (!graph)
+        return REPORTED;
+    int count = 0;
+    thrum_task *a = thrum_task_new(graph, plain_count_up, &count), *b = thrum_task_new(graph, plain_count_up, &count);
+    thrum_task *c = thrum_task_new(graph, plain_count_up, &count);
+    thrum_precede(c, b, a);
+    thrum_precede(b, a);
+    int code = thrum_graph_freeze(graph);
+    if (code == 0)
+        code = thrum_run(ex, graph);
+    enum outcome outcome = outcome_of(code, count == 3);
+    return thrum_graph_free(graph) ? WRONG : outcome;
+}
+
+TEST(freezing_a_graph_that_needs_the_check_for_cycles)
+{
+    exhaust(backward_scenario);
+}
+
+static enum outcome thaw_scenario(void)
+{
+    thrum_graph *graph = thrum_graph_new("thawed");
+    if (!graph)
+        return REPORTED;
+    atomic_int count = 0;
+    thrum_task *first = thrum_task_new(graph, count_up, &count);
+    for (int i = 1; i < 600; i++)
+        thrum_edge(first, thrum_task_new(graph, count_up, &count));
+    int code = thrum_run(ex, graph);
+    if (code == 0)
+        code = thrum_graph_thaw(graph);
+    if (code == 0)
+        thrum_edge(first, thrum_task_new(graph, count_up, &count));
+    if (code == 0)
+        code = thrum_run(ex, graph);
+    enum outcome outcome = outcome_of(code, count == 1201);
+    return thrum_graph_free(graph) ? WRONG : outcome;
+}
+
+TEST(thawing_a_graph)
+{
+    exhaust(thaw_scenario);
+}
+
+/* A freeze that failed for want of memory can be repeated when there is some. */
+TEST(a_freeze_that_failed_is_repeated)
+{
+    atomic_int count = 0;
+    for (long n = 0; n < 10; n++) {
+        count = 0;
+        thrum_graph *graph = thrum_graph_new("again");
+        thrum_task *a = thrum_task_new(graph, count_up, &count), *b = thrum_task_new(graph, count_up, &count);
+        thrum_precede(b, a);
+        thrum__alloc_fail_after(n);
+        int code = thrum_graph_freeze(graph);
+        thrum__alloc_fail_after(-1);
+        assert_true(code == 0 || code == THRUM_ENOMEM);
+        assert_int_equal(thrum_run(ex, graph), 0);
+        assert_int_equal(count, 2);
+        assert_int_equal(thrum_graph_free(graph), 0);
+    }
+}
+
+/* A run that could not be started leaves the graph as it was. */
+TEST(a_run_that_could_not_start_is_repeated)
+{
+    atomic_int count = 0;
+    thrum_graph *graph = thrum_graph_new("again");
+    thrum_precede(thrum_task_new(graph, count_up, &count), thrum_task_new(graph, count_up, &count));
+    assert_int_equal(thrum_graph_freeze(graph), 0);
+    for (long n = 0; n < 10; n++) {
+        count = 0;
+        thrum__alloc_fail_after(n);
+        int code = thrum_run(ex, graph);
+        thrum_handle *handle = thrum_start(ex, graph);
+        thrum__alloc_fail_after(-1);
+        assert_true(code == 0 || code == THRUM_ENOMEM);
+        int expected = (code == 0 ? 2 : 0) + (handle ? 2 : 0);
+        assert_int_equal(handle ? thrum_wait(handle) : 0, 0);
+        thrum_release(handle);
+        assert_int_equal(count, expected);
+        assert_int_equal(thrum_run(ex, graph), 0);
+        assert_int_equal(count, expected + 2);
+    }
+    assert_int_equal(thrum_graph_free(graph), 0);
+}
+
+TEST(reserved_tasks_are_made_without_memory)
+{
+    for (int before = 0; before < 20000; before += 1000)
+        for (uint64_t more = 1; more < 10000; more += 1777) {
+            thrum_graph *graph = thrum_graph_new("reserved");
+            for (int i = 0; i < before; i++)
+                thrum_task_new(graph, do_nothing, NULL);
+            assert_int_equal(thrum_graph_reserve(graph, more), 0);
+            thrum__alloc_fail_after(0);
+            uint64_t made = 0;
+            while (made < more && thrum_task_new(graph, do_nothing, NULL))
+                made++;
+            thrum__alloc_fail_after(-1);
+            assert_int_equal(made, more);
+            assert_int_equal(thrum_graph_free(graph), 0);
+        }
+}
+
+static enum outcome handles_scenario(void)
+{
+    atomic_int count = 0, called = 0;
+    thrum_graph *graph = thrum_graph_new("handles");
+    if (!graph)
+        return REPORTED;
+    thrum_task_new(graph, count_up, &count);
+    bool reported = false;
+    int expected = 0, expected_calls = 0;
+    for (int i = 0; i < 10; i++) {
+        thrum_handle *handle = thrum_start(ex, graph);
+        reported = reported || !handle;
+        expected += handle != NULL;
+        bool attached = handle && thrum_then(handle, count_up, &called) == 0;
+        reported = reported || (handle && !attached);
+        expected_calls += attached;
+        if (handle && thrum_wait(handle))
+            reported = true;
+        thrum_release(handle);
+    }
+    bool right = count == expected && called == expected_calls;
+    if (thrum_graph_free(graph) || !right)
+        return WRONG;
+    return reported ? REPORTED : DONE;
+}
+
+TEST(starting_runs_and_attaching_callbacks)
+{
+    exhaust(handles_scenario);
+}
+
+static void fail_now(void *arg)
+{
+    (void)arg;
+    thrum_fail(5, "no memory for this sentence, perhaps");
+}
+
+static enum outcome failing_scenario(void)
+{
+    thrum_graph *graph = thrum_graph_new("failing");
+    if (!graph)
+        return REPORTED;
+    thrum_task_new(graph, fail_now, NULL);
+    int code = thrum_run(ex, graph);
+    thrum_message(graph);
+    enum outcome outcome = code == 5 ? DONE : code == THRUM_ENOMEM ? REPORTED : WRONG;
+    return thrum_graph_free(graph) ? WRONG : outcome;
+}
+
+TEST(failing_tasks)
+{
+    exhaust(failing_scenario);
+}
+
+/* ---- Functions --------------------------------------------------------------------------------------------------- */
+
+static enum outcome submit_scenario(void)
+{
+    atomic_int count = 0;
+    int expected = 0, asked = 0;
+    for (int i = 0; i < 200; i++, asked += 2) {
+        thrum_handle *handle = thrum_submit(ex, count_up, &count);
+        expected += handle != NULL;
+        if (handle && thrum_wait(handle))
+            return WRONG;
+        thrum_release(handle);
+        expected += thrum_async(ex, count_up, &count) == 0;
+    }
+    if (thrum_executor_wait(ex) || count != expected)
+        return WRONG;
+    return expected == asked ? DONE : REPORTED;
+}
+
+TEST(submitting_functions)
+{
+    exhaust(submit_scenario);
+}
+
+/* ---- Scopes ------------------------------------------------------------------------------------------------------ */
+
+struct big {
+    atomic_int *count;
+    char bytes[2000];
+};
+
+static void use_big(thrum_scope *scope, void *arg)
+{
+    struct big *big = arg;
+    if (big->bytes[0] == 'a' && big->bytes[sizeof big->bytes - 1] == 'z')
+        count_up(big->count);
+    if (big->bytes[1]) {
+        struct big next = *big;
+        next.bytes[1]--;
+        thrum_spawn_copy(scope, use_big, &next, sizeof next);
+    }
+}
+
+/* Spawning cannot fail, so neither does this, once it runs. */
+static void spawn_big_copies(thrum_scope *scope, void *arg)
+{
+    struct big big = {.count = arg};
+    big.bytes[0] = 'a';
+    big.bytes[sizeof big.bytes - 1] = 'z';
+    big.bytes[1] = 3;
+    for (int i = 0; i < 50; i++)
+        thrum_spawn_copy(scope, use_big, &big, sizeof big);
+    memset(&big, 0, sizeof big);
+}
+
+static enum outcome copies_scenario(void)
+{
+    atomic_int count = 0;
+    int code = thrum_scope_run(ex, spawn_big_copies, &count);
+    return outcome_of(code, count == 200);
+}
+
+TEST(spawning_with_big_copies)
+{
+    exhaust(copies_scenario);
+}
+
+static enum outcome open_scenario(void)
+{
+    atomic_int count = 0;
+    thrum_scope scope;
+    thrum_scope_open_on(&scope, ex);
+    spawn_big_copies(&scope, &count);
+    for (int i = 0; i < 100; i++)
+        thrum_spawn(&scope, count_up_in_scope, &count);
+    int code = thrum_join(&scope);
+    return outcome_of(code, count == 300);
+}
+
+TEST(opening_a_scope_outside_tasks)
+{
+    exhaust(open_scenario);
+}
+
+static void build_subgraph(thrum_scope *scope, void *count)
+{
+    thrum_graph *graph = thrum_scope_graph(scope, "sub");
+    thrum_task *a = thrum_task_new(graph, count_up, count), *b = thrum_task_new(graph, count_up, count);
+    thrum_precede(b, a);
+    thrum_task_set_name(a, "a");
+    thrum_spawn(scope, count_up_in_scope, count);
+}
+
+static enum outcome subgraph_scenario(void)
+{
+    atomic_int count = 0;
+    thrum_graph *graph = thrum_graph_new("outer");
+    if (!graph)
+        return REPORTED;
+    for (int i = 0; i < 10; i++)
+        thrum_scope_task_new(graph, build_subgraph, &count);
+    int code = thrum_run(ex, graph);
+    enum outcome outcome = outcome_of(code, count == 30);
+    return thrum_graph_free(graph) ? WRONG : outcome;
+}
+
+TEST(building_subgraphs)
+{
+    exhaust(subgraph_scenario);
+}
+
+static void detach_and_spawn(thrum_scope *scope, void *count)
+{
+    if (thrum_scope_detach(scope))
+        thrum_fail(THRUM_ENOMEM, "could not detach");
+    spawn_big_copies(scope, count);
+    for (int i = 0; i < 10; i++)
+        thrum_spawn(scope, count_up_in_scope, count);
+}
+
+static enum outcome detach_scenario(void)
+{
+    atomic_int count = 0;
+    int code = thrum_scope_run(ex, detach_and_spawn, &count);
+    return outcome_of(code, count == 210);
+}
+
+TEST(detaching)
+{
+    exhaust(detach_scenario);
+}
+
+/* ---- Executors --------------------------------------------------------------------------------------------------- */
+
+static enum outcome executor_scenario_with(const thrum_config *config)
+{
+    thrum_executor *own = thrum_executor_new(config);
+    if (!own)
+        return strlen(thrum_message(NULL)) ? REPORTED : WRONG;
+    atomic_int count = 0;
+    int code = thrum_async(own, count_up, &count);
+    enum outcome outcome = outcome_of(code, true);
+    int freed = thrum_executor_free(own);
+    if (count != (code == 0))
+        return WRONG;
+    return freed ? outcome_of(freed, true) : outcome;
+}
+
+static enum outcome executor_scenario(void)
+{
+    return executor_scenario_with(&(thrum_config){.workers = 3});
+}
+
+static enum outcome threadless_scenario(void)
+{
+    return executor_scenario_with(&(thrum_config){.threadless = true});
+}
+
+static enum outcome traced_scenario(void)
+{
+    return executor_scenario_with(&(thrum_config){.workers = 2, .trace = "/dev/null"});
+}
+
+TEST(making_and_freeing_executors)
+{
+    exhaust(executor_scenario);
+}
+
+TEST(making_and_freeing_executors_without_threads)
+{
+    exhaust(threadless_scenario);
+}
+
+TEST(making_and_freeing_executors_with_a_trace)
+{
+    exhaust(traced_scenario);
+}
+
+static void ignore_task(void *context, const thrum_task_info *info)
+{
+    (void)context;
+    (void)info;
+}
+
+static enum outcome observed_scenario(void)
+{
+    int code = thrum_executor_observe(ex, &(thrum_observer){.begin = ignore_task});
+    if (code)
+        return outcome_of(code, true);
+    enum outcome outcome = graph_scenario();
+    return thrum_executor_observe(ex, NULL) ? WRONG : outcome;
+}
+
+TEST(running_with_an_observer)
+{
+    exhaust(observed_scenario);
+}
+
+/* ---- Reading a graph --------------------------------------------------------------------------------------------- */
+
+static void count_visit(const thrum_task *task, const thrum_task *const *successors, size_t count, void *arg)
+{
+    (void)task, (void)successors, (void)count;
+    ++*(int *)arg;
+}
+
+static enum outcome inspect_scenario(void)
+{
+    thrum_graph *graph = thrum_graph_new("inspected");
+    if (!graph)
+        return REPORTED;
+    thrum_task *a = thrum_placeholder_new(graph), *b = thrum_placeholder_new(graph);
+    thrum_task_set_name(a, "a name");
+    thrum_precede(b, a);
+    thrum_graph_stats stats = {0};
+    int visits = 0;
+    FILE *nowhere = fopen("/dev/null", "w");
+    int codes[] = {thrum_graph_measure(graph, NULL, NULL, &stats), thrum_graph_visit(graph, count_visit, &visits),
+                   thrum_graph_dot(graph, nowhere)};
+    fclose(nowhere);
+    bool right = stats.tasks == 2 && stats.edges == 1 && visits == 2;
+    enum outcome outcome = DONE;
+    for (size_t i = 0; i < COUNT_OF(codes) && outcome == DONE; i++)
+        outcome = outcome_of(codes[i], true);
+    if (outcome == DONE && !right)
+        outcome = WRONG;
+    return thrum_graph_free(graph) ? WRONG : outcome;
+}
+
+TEST(measuring_visiting_and_drawing)
+{
+    exhaust(inspect_scenario);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(building_and_running_a_graph),
+        cmocka_unit_test(freezing_a_graph_that_needs_the_check_for_cycles),
+        cmocka_unit_test(thawing_a_graph),
+        cmocka_unit_test(a_freeze_that_failed_is_repeated),
+        cmocka_unit_test(a_run_that_could_not_start_is_repeated),
+        cmocka_unit_test(reserved_tasks_are_made_without_memory),
+        cmocka_unit_test(starting_runs_and_attaching_callbacks),
+        cmocka_unit_test(failing_tasks),
+        cmocka_unit_test(submitting_functions),
+        cmocka_unit_test(spawning_with_big_copies),
+        cmocka_unit_test(opening_a_scope_outside_tasks),
+        cmocka_unit_test(building_subgraphs),
+        cmocka_unit_test(detaching),
+        cmocka_unit_test(making_and_freeing_executors),
+        cmocka_unit_test(making_and_freeing_executors_without_threads),
+        cmocka_unit_test(making_and_freeing_executors_with_a_trace),
+        cmocka_unit_test(running_with_an_observer),
+        cmocka_unit_test(measuring_visiting_and_drawing),
+    };
+    watchdog_start(90);
+    for (int workers = 1; workers <= 2; workers++) {
+        ex = thrum_executor_new(&(thrum_config){.workers = workers});
+        int failed = ex ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
+        if (thrum_executor_free(ex) || failed)
+            return 1;
+    }
+    return 0;
+}
