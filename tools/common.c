@@ -215,15 +215,30 @@ bool tool_make_folders(const char *path)
     return good;
 }
 
+/* FOLDER/NAME. False when it does not fit. */
+static bool join_path(char *path, size_t size, const char *folder, size_t length, const char *name)
+{
+    size_t name_size = strlen(name) + 1;
+    if (size < name_size + 1 || length > size - name_size - 1)
+        return false;
+    memcpy(path, folder, length);
+    path[length] = '/';
+    memcpy(path + length + 1, name, name_size);
+    return true;
+}
+
+static bool is_program(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
 bool tool_find_program(const char *name, char *path, size_t size)
 {
     const char *folders = getenv("PATH");
     while (folders && *folders) {
         size_t length = strcspn(folders, ":");
-        int needed = snprintf(path, size, "%.*s/%s", (int)length, folders, name);
-        struct stat status;
-        if (needed > 0 && (size_t)needed < size && stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
-            access(path, X_OK) == 0)
+        if (join_path(path, size, folders, length, name) && is_program(path))
             return true;
         folders += length + (folders[length] == ':');
     }

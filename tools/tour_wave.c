@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { SIDE = 12, BLOCK_ROUNDS = 60000 };
+enum { SIDE = 12, BLOCK_ROUNDS = 60000, PASSES = 5 };
 
 struct block {
     struct block *above, *left;
@@ -70,33 +70,54 @@ static void show_timeline(struct page *page, const struct trace *trace, const th
     page_fact(page, "blocks at work, on average", "%.2f", trace->busy / trace->makespan);
     page_fact(page, "parallelism of the graph", "%.2f", stats->work / stats->span_work);
     page_facts_close(page);
-    page_gantt(page, trace, "One lane per worker with the share of time that it was busy; one colour per diagonal.");
+    page_gantt(page, trace,
+               "The quickest of five runs: a lane per worker with its share of busy time, a colour per diagonal.");
 }
 
-static int show_recorded(struct page *page, thrum_graph *graph)
+/* Runs the graph with a temporary file for the trace and reads it. */
+static int record(thrum_graph *graph, struct trace *trace)
 {
     const char *folder = getenv("TMPDIR");
     char path[4096], why[600];
-    struct trace trace;
-    thrum_graph_stats stats;
     snprintf(path, sizeof path, "%s/thrum-tour-XXXXXX", folder && *folder ? folder : "/tmp");
     int file = mkstemp(path);
     if (file < 0)
         return tour_stop("cannot make a temporary file %s", path);
     close(file);
     int code = run_recorded(graph, path);
-    if (code == 0 && thrum_graph_measure(graph, NULL, NULL, &stats) != 0)
-        code = tour_stop("the wavefront cannot be measured: %s", thrum_message(NULL));
-    if (code == 0 && trace_read(path, &trace, why, sizeof why) != 0)
+    if (code == 0 && trace_read(path, trace, why, sizeof why) != 0)
         code = tour_stop("%s", why);
     unlink(path);
-    if (code != 0)
-        return -1;
-    if (trace.event_count != SIDE * SIDE)
-        code = tour_stop("the trace of the wavefront holds %zu tasks, not %d", trace.event_count, SIDE * SIDE);
-    else
-        show_timeline(page, &trace, &stats);
-    trace_free(&trace);
+    if (code == 0 && trace->event_count != SIDE * SIDE) {
+        code = tour_stop("the trace of the wavefront holds %zu tasks, not %d", trace->event_count, SIDE * SIDE);
+        trace_free(trace);
+    }
+    return code;
+}
+
+/* Other programs may take a processor away for a while, so the quickest of a few runs is shown. */
+static int show_recorded(struct page *page, thrum_graph *graph)
+{
+    struct trace best = {0};
+    thrum_graph_stats stats;
+    int code = 0;
+    if (thrum_graph_measure(graph, NULL, NULL, &stats) != 0)
+        return tour_stop("the wavefront cannot be measured: %s", thrum_message(NULL));
+    for (int pass = 0; pass < PASSES && code == 0; pass++) {
+        struct trace trace;
+        code = record(graph, &trace);
+        if (code != 0)
+            break;
+        if (best.event_count && best.makespan <= trace.makespan) {
+            trace_free(&trace);
+        } else {
+            trace_free(&best);
+            best = trace;
+        }
+    }
+    if (code == 0)
+        show_timeline(page, &best, &stats);
+    trace_free(&best);
     return code;
 }
 

@@ -35,7 +35,7 @@ static double micro(double seconds)
 
 static double capacity(const struct trace *trace)
 {
-    return trace->makespan * (double)trace->lane_count;
+    return trace->makespan * (double)trace->workers;
 }
 
 /* ---- For people -------------------------------------------------------------------------------------------------- */
@@ -96,8 +96,11 @@ static void print_tables(const struct trace *trace, const size_t *ranking, size_
 {
     char makespan[TOOL_TIME_SIZE], busy[TOOL_TIME_SIZE], idle[TOOL_TIME_SIZE];
     printf("makespan   %s\n", tool_time(trace->makespan, makespan));
-    printf("tasks      %zu on %zu worker%s\n", trace->event_count, trace->lane_count,
-           trace->lane_count == 1 ? "" : "s");
+    size_t helpers = trace->lane_count - trace->workers;
+    printf("tasks      %zu on %zu worker%s", trace->event_count, trace->workers, trace->workers == 1 ? "" : "s");
+    if (helpers)
+        printf(", in whose place %zu other thread%s helped", helpers, helpers == 1 ? "" : "s");
+    putchar('\n');
     printf("busy       %s, %.1f %% of the workers' time\n", tool_time(trace->busy, busy),
            100 * share(trace->busy, capacity(trace)));
     printf("idle       %s\n", tool_time(capacity(trace) - trace->busy, idle));
@@ -117,10 +120,11 @@ static json_t *lanes_json(const struct trace *trace)
     json_t *list = json_array();
     for (size_t i = 0; i < trace->lane_count; i++) {
         const struct trace_lane *lane = &trace->lanes[i];
-        json_array_append_new(list, json_pack("{s:I, s:s, s:I, s:f, s:f, s:f}", "tid", (json_int_t)lane->thread, "name",
-                                              lane->label, "tasks", (json_int_t)lane->events, "busy_us",
-                                              micro(lane->busy), "idle_us", micro(trace->makespan - lane->busy),
-                                              "occupancy", share(lane->busy, trace->makespan)));
+        json_array_append_new(list,
+                              json_pack("{s:I, s:s, s:b, s:I, s:f, s:f, s:f}", "tid", (json_int_t)lane->thread, "name",
+                                        lane->label, "helper", lane->helper, "tasks", (json_int_t)lane->events,
+                                        "busy_us", micro(lane->busy), "idle_us", micro(trace->makespan - lane->busy),
+                                        "occupancy", share(lane->busy, trace->makespan)));
     }
     return list;
 }

@@ -238,13 +238,48 @@ static void sum_up(struct trace *trace)
         trace->busy += trace->lanes[i].busy;
 }
 
+/* Where workers are named as such, every other lane is a helper; those that did nothing are left out. */
+static void tell_helpers(struct trace *trace)
+{
+    for (size_t i = 0; i < trace->lane_count; i++)
+        trace->workers += strncmp(trace->lanes[i].label, "worker", 6) == 0;
+    if (trace->workers == 0)
+        trace->workers = trace->lane_count;
+    else
+        for (size_t i = 0; i < trace->lane_count; i++)
+            trace->lanes[i].helper = strncmp(trace->lanes[i].label, "worker", 6) != 0;
+}
+
+static bool uses_lane(const struct trace *trace, size_t lane)
+{
+    return !trace->lanes[lane].helper || trace->lanes[lane].events > 0;
+}
+
+static void drop_idle_helpers(struct trace *trace)
+{
+    size_t kept = 0;
+    size_t event = 0;
+    for (size_t i = 0; i < trace->lane_count; i++) {
+        if (!uses_lane(trace, i)) {
+            free(trace->lanes[i].label);
+            continue;
+        }
+        for (; event < trace->event_count && trace->events[event].lane == i; event++)
+            trace->events[event].lane = kept;
+        trace->lanes[kept++] = trace->lanes[i];
+    }
+    trace->lane_count = kept;
+}
+
 static int finish(struct reader *r)
 {
     if (sort_lanes(r) != 0)
         return -1;
     count_from_zero(r->trace);
     qsort(r->trace->events, r->trace->event_count, sizeof *r->trace->events, by_lane_and_begin);
+    tell_helpers(r->trace);
     sum_up(r->trace);
+    drop_idle_helpers(r->trace);
     return 0;
 }
 

@@ -2,8 +2,8 @@
  *
  * Reads a trace in Chrome's format and sums it up.
  *
- * A lane is one thread of the trace: a worker. A worker that waits in a task runs other tasks inside it, so the events
- * of a lane may be nested; `busy` counts such time once.
+ * A lane is one thread of the trace: a worker, or a thread that helped while a worker slept. A worker that waits in a
+ * task runs other tasks inside it, so the events of a lane may be nested; `busy` counts such time once.
  */
 #ifndef THRUM_TOOLS_TRACE_READ_H
 #define THRUM_TOOLS_TRACE_READ_H
@@ -23,6 +23,7 @@ struct trace_lane {
     char *label;
     double busy; /* seconds */
     size_t events;
+    bool helper; /* no worker: took the place of one, so it does not add to what could have been done */
 };
 
 /* All events with one name. The times include what was nested in them. */
@@ -39,6 +40,7 @@ struct trace {
     size_t event_count, lane_count, name_count;
     double makespan; /* from the first begin to the last end */
     double busy;     /* of all lanes */
+    size_t workers;  /* lanes that are no helpers */
     bool nested;
     long long lost; /* events that the recorder overwrote */
 };

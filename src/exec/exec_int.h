@@ -230,7 +230,8 @@ bool thrum__run_join_open(domain *d, const thrum__run *only, found *f);
 void thrum__run_begin(thrum_handle *handle, worker *w);
 /* The same for the next in a queue, which may have nothing to do. */
 void thrum__run_begin_queued(thrum_handle *handle);
-void thrum__run_free_kept(worker *w);
+/* The last detached function of an iteration has ended, after its graph. */
+void thrum__run_detached_ended(thrum_handle *handle);
 /* Runs a graph once as part of the calling task; errors go to `root`. */
 void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root);
 /* Takes an ended run out of its graph's queue: the next one, which is to begin, or NULL. */
@@ -242,11 +243,14 @@ thrum_handle *thrum__handle_new(thrum_executor *ex, enum handle_work work);
 void thrum__handle_drop(thrum_handle *handle);
 void thrum__handle_abandon(thrum_handle *handle); /* one that was never started */
 void thrum__handle_lower(thrum_handle *handle); /* one of its pending parts has ended */
+void thrum__handle_end(thrum_handle *handle);   /* all have */
 void thrum__handle_run(worker *w, thrum_handle *handle);
 bool thrum__handle_claim(thrum_handle *handle);
 void thrum__queue_put(domain *d, thrum_handle *handle);
-thrum_handle *thrum__queue_take(domain *d);
+thrum_handle *thrum__queue_take(domain *d, const thrum_handle *owner);
 void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task);
+/* The task that `self` runs, if any, is going to wait for the handle. */
+void thrum__note_awaited(thrum_handle *handle, const worker *self);
 bool thrum__is_done(const thrum_handle *handle);
 
 /* ---- scope.c ------------------------------------------------------------------------------------------------------ */

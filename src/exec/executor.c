@@ -329,7 +329,8 @@ static int domain_init(thrum_executor *ex)
     for (int i = 0; i < d->own; i++)
         if (!worker_add(ex, WORKER_OWN))
             return -1;
-    return 0;
+    /* Without threads somebody must always be able to come in and work. */
+    return ex->threadless && !worker_add(ex, WORKER_GUEST) ? -1 : 0;
 }
 
 static void wake_all(domain *d)

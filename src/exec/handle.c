@@ -102,7 +102,7 @@ static void call_back_and_finish(thrum_handle *handle)
         thrum__futex_wake(&handle->done, INT_MAX);
 }
 
-static void end(thrum_handle *handle)
+void thrum__handle_end(thrum_handle *handle)
 {
     thrum_executor *ex = handle->ex;
     thrum_handle *owner = handle->owner;
@@ -121,8 +121,12 @@ static void end(thrum_handle *handle)
 
 void thrum__handle_lower(thrum_handle *handle)
 {
-    if (atomic_fetch_sub_explicit(&handle->pending, 1, memory_order_acq_rel) == 1)
-        end(handle);
+    if (atomic_fetch_sub_explicit(&handle->pending, 1, memory_order_acq_rel) != 1)
+        return;
+    if (atomic_load_explicit(&handle->run, memory_order_relaxed))
+        thrum__run_detached_ended(handle);
+    else
+        thrum__handle_end(handle);
 }
 
 int thrum_then(thrum_handle *handle, thrum_fn *fn, void *arg)
@@ -201,20 +205,32 @@ void thrum__queue_put(domain *d, thrum_handle *handle)
     thrum__wake_one(d);
 }
 
-thrum_handle *thrum__queue_take(domain *d)
+/* The oldest in the queue; of those detached in `owner` if that is not NULL. */
+static thrum_handle *queue_remove(domain *d, const thrum_handle *owner)
 {
-    for (;;) {
-        if (atomic_load_explicit(&d->waiting, memory_order_relaxed) == 0)
-            return NULL;
-        thrum__lock_take(&d->lock);
-        thrum_handle *handle = d->first;
-        if (handle) {
+    thrum__lock_take(&d->lock);
+    thrum_handle *before = NULL, *handle = d->first;
+    while (handle && owner && handle->owner != owner) {
+        before = handle;
+        handle = handle->next;
+    }
+    if (handle) {
+        if (before)
+            before->next = handle->next;
+        else
             d->first = handle->next;
-            if (!d->first)
-                d->last = NULL;
-            atomic_fetch_sub_explicit(&d->waiting, 1, memory_order_relaxed);
-        }
-        thrum__lock_give(&d->lock);
+        if (d->last == handle)
+            d->last = before;
+        atomic_fetch_sub_explicit(&d->waiting, 1, memory_order_relaxed);
+    }
+    thrum__lock_give(&d->lock);
+    return handle;
+}
+
+thrum_handle *thrum__queue_take(domain *d, const thrum_handle *owner)
+{
+    while (atomic_load_explicit(&d->waiting, memory_order_relaxed) > 0) {
+        thrum_handle *handle = queue_remove(d, owner);
         if (!handle)
             return NULL;
         bool mine = thrum__handle_claim(handle);
@@ -223,6 +239,7 @@ thrum_handle *thrum__queue_take(domain *d)
         if (mine)
             return handle;
     }
+    return NULL;
 }
 
 static thrum_handle *submit(thrum_executor *ex, thrum_fn *fn, void *arg, const char *what)
@@ -276,6 +293,7 @@ int thrum_scope_run(thrum_executor *ex, thrum_scope_fn *fn, void *arg)
     handle->arg = arg;
     worker *self = thrum__self;
     bool inside = self && self->ex == ex;
+    thrum__note_awaited(handle, self);
     worker *w = inside ? self : ex->callers_help ? thrum__guest_enter(ex, false) : NULL;
     if (w)
         thrum__wait_as(w, handle, inside);
@@ -305,20 +323,23 @@ static thrum__run *run_to_help(thrum_handle *handle)
     return run;
 }
 
+static bool find_function(worker *w, thrum_handle *handle, found *f)
+{
+    bool own = handle->work != WORK_GRAPH && thrum__handle_claim(handle);
+    thrum_handle *function = own ? handle : thrum__queue_take(w->domain, handle);
+    *f = (found){.kind = FOUND_FUNCTION, .handle = function};
+    return function != NULL;
+}
+
 /* Something of what the handle stands for. Where there are no threads, a waiter outside tasks does whatever there is. */
 static bool find_for(worker *w, thrum_handle *handle, bool in_task, found *f)
 {
-    if (handle->work != WORK_GRAPH) {
-        if (thrum__handle_claim(handle)) {
-            *f = (found){.kind = FOUND_FUNCTION, .handle = handle};
-            return true;
-        }
-    } else {
+    if (handle->work == WORK_GRAPH) {
         thrum__run *run = run_to_help(handle);
         if (run && (thrum__run_join_open(w->domain, run, f) || thrum__find_in(w, run, f)))
             return true;
     }
-    return w->ex->threadless && !in_task && thrum__find(w, f);
+    return find_function(w, handle, f) || (w->ex->threadless && !in_task && thrum__find(w, f));
 }
 
 /* Sleeps until the handle is done or, where there are no threads, until there may be something to do. */
@@ -397,6 +418,12 @@ static bool waits_for_itself(const worker *self, const thrum_handle *handle)
     return at == handle;
 }
 
+void thrum__note_awaited(thrum_handle *handle, const worker *self)
+{
+    if (self && self->root && self->root->run && self->root->run != handle)
+        atomic_store_explicit(&handle->awaited_from, self->root->run, memory_order_release);
+}
+
 static int outcome(const thrum_handle *handle)
 {
     int code = thrum__root_code(&handle->object.root);
@@ -417,8 +444,7 @@ int thrum_wait(thrum_handle *handle)
         return thrum__fault(THRUM_EDEADLOCK, "thrum_wait: a task or callback of %s%s%s cannot wait for it to end",
                             handle->graph ? "a run of graph '" : "a submitted function",
                             handle->graph ? handle->graph->names->graph : "", handle->graph ? "'" : "");
-    if (self && self->root && self->root->run)
-        atomic_store_explicit(&handle->awaited_from, self->root->run, memory_order_release);
+    thrum__note_awaited(handle, self);
     if (self && self->ex == handle->ex)
         thrum__wait_as(self, handle, self->root != NULL);
     else

@@ -279,22 +279,35 @@ static void run_shares(worker *w, thrum__run *run, int64_t base)
         run_sources(w, run, from, to, base);
 }
 
-static void run_recycle(worker *w, thrum__run *run);
+static void run_recycle(worker *w, thrum_executor *ex, thrum__run *run);
+
+/* Everything that belongs to an iteration has ended, detached functions too: whether there is another one. */
+static bool goes_on(thrum_handle *handle)
+{
+    bool cancelled = __atomic_load_n(&handle->root->attention, __ATOMIC_RELAXED) & THRUM__CANCELLED;
+    if (--handle->left == 0 || cancelled)
+        return false;
+    atomic_store_explicit(&handle->pending, 1, memory_order_relaxed);
+    return true;
+}
 
 static void end_run(worker *w, thrum__run *run)
 {
     thrum_handle *handle = run->handle;
     atomic_store_explicit(&handle->run, NULL, memory_order_relaxed);
-    run_recycle(w, run);
-    thrum__handle_lower(handle);
+    run_recycle(w, handle->ex, run);
+    thrum__handle_end(handle);
 }
 
-/* The strand has nothing left to do. Whoever is last begins the next iteration or ends the run. */
+/* The strand has nothing left to do. Whoever is last begins the next iteration or ends the run, unless detached functions
+ * are still under way: then the last of those does it (thrum__run_detached_ended). */
 static void leave(worker *w, thrum__run *run, int64_t base)
 {
     while (atomic_fetch_sub_explicit(&run->strands, 1, memory_order_acq_rel) == 1) {
         thrum_handle *handle = run->handle;
-        if (--handle->left == 0 || (__atomic_load_n(&run->root->attention, __ATOMIC_RELAXED) & THRUM__CANCELLED)) {
+        if (atomic_fetch_sub_explicit(&handle->pending, 1, memory_order_acq_rel) != 1)
+            return;
+        if (!goes_on(handle)) {
             end_run(w, run);
             return;
         }
@@ -356,19 +369,12 @@ static void run_give(thrum_executor *ex, thrum__run *run)
     thrum__lock_give(&ex->lock);
 }
 
-static void run_recycle(worker *w, thrum__run *run)
+static void run_recycle(worker *w, thrum_executor *ex, thrum__run *run)
 {
-    if (!w->kept_run)
+    if (w && !w->kept_run)
         w->kept_run = run;
     else
-        run_give(w->ex, run);
-}
-
-void thrum__run_free_kept(worker *w)
-{
-    if (w->kept_run)
-        run_give(w->ex, w->kept_run);
-    w->kept_run = NULL;
+        run_give(ex, run);
 }
 
 /* ---- Starting ----------------------------------------------------------------------------------------------------- */
@@ -388,6 +394,15 @@ static void begin_published(thrum__run *run, domain *d)
     /* Where there are no threads, whoever sleeps in a wait for it must do it. */
     if (run->handle->ex->threadless)
         thrum__futex_wake(&run->handle->done, INT_MAX);
+}
+
+void thrum__run_detached_ended(thrum_handle *handle)
+{
+    thrum__run *run = atomic_load_explicit(&handle->run, memory_order_relaxed);
+    if (goes_on(handle))
+        begin_published(run, &handle->ex->cpu);
+    else
+        end_run(NULL, run);
 }
 
 void thrum__run_begin(thrum_handle *handle, worker *w)
@@ -500,6 +515,7 @@ void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root)
         thrum__root_fail(root, code ? code : thrum__last_code(), thrum__last_fault());
         return;
     }
+    thrum__note_awaited(handle, w);
     if (now)
         begin(handle, w);
     thrum__wait_as(w, handle, true);
@@ -556,7 +572,9 @@ int thrum_run_n(thrum_executor *ex, thrum_graph *graph, uint64_t n)
     thrum_handle *handle = start(ex, graph, n, NULL, &now);
     if (!handle)
         err = thrum__last_code();
-    else if (now)
+    else
+        thrum__note_awaited(handle, self);
+    if (handle && now)
         begin(handle, w);
     if (handle && w)
         thrum__wait_as(w, handle, in_task);

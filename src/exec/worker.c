@@ -52,7 +52,7 @@ bool thrum__find_in(worker *w, const thrum__run *only, found *f)
 bool thrum__find(worker *w, found *f)
 {
     domain *d = w->domain;
-    thrum_handle *handle = thrum__queue_take(d);
+    thrum_handle *handle = thrum__queue_take(d, NULL);
     if (handle) {
         *f = (found){.kind = FOUND_FUNCTION, .handle = handle};
         return true;

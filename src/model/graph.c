@@ -55,6 +55,9 @@ int thrum__graph_open(thrum_graph *graph, const char *what)
 static int null_task(thrum_graph *graph, const char *what)
 {
     const char *text = "%s: a task is NULL; was it made in a graph that had failed?";
+    int err = graph ? thrum__graph_open(graph, what) : 0;
+    if (err)
+        return err;
     return graph ? thrum__graph_fail(graph, THRUM_EINVAL, text, what) : thrum__fault(THRUM_EINVAL, text, what);
 }
 
@@ -512,6 +515,9 @@ int thrum_edge(thrum_task *before, thrum_task *after)
 static int null_list(thrum_task *task, const char *what)
 {
     const char *text = "%s: the list of tasks is NULL";
+    int err = task ? thrum__graph_open(thrum__chunk_of(task)->graph, what) : 0;
+    if (err)
+        return err;
     return task ? thrum__graph_fail(thrum__chunk_of(task)->graph, THRUM_EINVAL, text, what)
                 : thrum__fault(THRUM_EINVAL, text, what);
 }

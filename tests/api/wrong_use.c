@@ -216,10 +216,28 @@ TEST(a_cycle_of_long_names_is_cut_and_not_overrun)
 
 /* ---- A running graph --------------------------------------------------------------------------------------------- */
 
+/* What each call on a running graph said: looked at only when the run has ended, lest a failing test leave it behind. */
+struct answers {
+    int count, codes[32];
+    bool named[32];
+};
+
+static void answer(struct answers *answers, int code)
+{
+    answers->codes[answers->count] = code;
+    answers->named[answers->count++] = strstr(thrum_message(NULL), "busy") != NULL;
+}
+
+static void answer_made(struct answers *answers, const void *made)
+{
+    answer(answers, made ? 0 : THRUM_EBUSY);
+}
+
 TEST(a_running_graph_can_be_neither_changed_nor_freed)
 {
     thrum_executor *ex = executor_with(2);
     struct gate gate = {0};
+    struct answers answers = {0};
     int after = 0;
     thrum_graph *graph = thrum_graph_new("busy"), *other = thrum_graph_new("other");
     thrum_task *a = thrum_task_new(graph, stay_at_gate, &gate), *b = thrum_task_new(graph, plain_count_up, &after);
@@ -227,26 +245,31 @@ TEST(a_running_graph_can_be_neither_changed_nor_freed)
     thrum_precede(a, b);
     thrum_handle *handle = thrum_start(ex, graph);
     await_entered(&gate);
-    assert_error(thrum_graph_free(graph), THRUM_EBUSY, "busy");
-    assert_null(thrum_task_new(graph, do_nothing, NULL));
-    assert_contains(thrum_message(NULL), "busy");
-    assert_null(thrum_scope_task_new(graph, do_nothing_in_scope, NULL));
-    assert_null(thrum_placeholder_new(graph));
-    assert_error(thrum_edge(a, b), THRUM_EBUSY, "busy");
-    assert_error(thrum_precede(a, NULL), THRUM_EBUSY, "busy");
-    assert_error(thrum_succeed(a, NULL), THRUM_EBUSY, "busy");
-    assert_error(thrum_edge(a, a), THRUM_EBUSY, "busy");
-    assert_error(thrum_edge(a, stranger), THRUM_EBUSY, "busy");
-    assert_error(thrum_edges_out(a, NULL, 2), THRUM_EBUSY, "busy");
-    assert_error(thrum_task_set(b, do_nothing, NULL), THRUM_EBUSY, "busy");
-    assert_error(thrum_task_set_scope(b, do_nothing_in_scope, NULL), THRUM_EBUSY, "busy");
-    assert_error(thrum_task_set_name(b, "b"), THRUM_EBUSY, "busy");
-    assert_error(thrum_graph_reserve(graph, 10), THRUM_EBUSY, "busy");
-    assert_error(thrum_graph_thaw(graph), THRUM_EBUSY, "busy");
+    answer(&answers, thrum_graph_free(graph));
+    answer_made(&answers, thrum_task_new(graph, do_nothing, NULL));
+    answer_made(&answers, thrum_scope_task_new(graph, do_nothing_in_scope, NULL));
+    answer_made(&answers, thrum_placeholder_new(graph));
+    answer(&answers, thrum_edge(a, b));
+    answer(&answers, thrum_edge(a, a));
+    answer(&answers, thrum_edge(a, stranger));
+    answer(&answers, thrum_precede(a, NULL));
+    answer(&answers, thrum_succeed(a, NULL));
+    answer(&answers, thrum_edges_out(a, NULL, 2));
+    answer(&answers, thrum_task_set(b, do_nothing, NULL));
+    answer(&answers, thrum_task_set_scope(b, do_nothing_in_scope, NULL));
+    answer(&answers, thrum_task_set_name(b, "b"));
+    answer(&answers, thrum_graph_reserve(graph, 10));
+    answer(&answers, thrum_graph_thaw(graph));
     open_gate(&gate);
     assert_int_equal(thrum_wait(handle), 0);
     assert_int_equal(after, 1);
     thrum_release(handle);
+    for (int i = 0; i < answers.count; i++) {
+        if (answers.codes[i] != THRUM_EBUSY || !answers.named[i])
+            print_error("call %d did not say that the graph is busy\n", i);
+        assert_int_equal(answers.codes[i], THRUM_EBUSY);
+        assert_true(answers.named[i]);
+    }
     /* The graph has taken no harm. */
     assert_int_equal(thrum_task_set_name(b, "b"), 0);
     assert_int_equal(thrum_edge(b, thrum_task_new(graph, plain_count_up, &after)), 0);
@@ -394,27 +417,6 @@ TEST(a_task_that_waits_for_its_own_run_gets_an_error)
     }
 }
 
-static void run_inside_a_run(void *arg)
-{
-    struct self_wait *self = arg;
-    thrum_graph *inner = thrum_graph_new("inner");
-    thrum_task_new(inner, wait_for_own_run, self);
-    thrum_run(self->ex, inner);
-    thrum_graph_free(inner);
-}
-
-TEST(a_task_of_a_nested_run_that_waits_for_the_outer_run_gets_an_error)
-{
-    for (int workers = 1; workers <= 2; workers++) {
-        struct self_wait self = {.ex = executor_with(workers)};
-        thrum_graph *outer = thrum_graph_new("outer");
-        thrum_task_new(outer, run_inside_a_run, &self);
-        expect_deadlock(&self, thrum_start(self.ex, outer));
-        assert_int_equal(thrum_graph_free(outer), 0);
-        assert_int_equal(thrum_executor_free(self.ex), 0);
-    }
-}
-
 static void run_own_graph(void *arg)
 {
     struct self_wait *self = arg;
@@ -543,7 +545,6 @@ int main(void)
         cmocka_unit_test(a_task_can_neither_change_nor_free_its_own_graph),
         cmocka_unit_test(an_observer_is_not_changed_while_something_runs),
         cmocka_unit_test(a_task_that_waits_for_its_own_run_gets_an_error),
-        cmocka_unit_test(a_task_of_a_nested_run_that_waits_for_the_outer_run_gets_an_error),
         cmocka_unit_test(a_task_that_runs_its_own_graph_and_waits_gets_an_error),
         cmocka_unit_test(a_task_can_neither_wait_for_its_executor_nor_free_it),
         cmocka_unit_test(more_tasks_than_thrum_can_count_are_refused),

@@ -52,11 +52,25 @@ says "No task ran"
 expect 0 trace summary --json nothing.json
 says '"tasks": 0'
 
+# A thread that helped in a worker's place adds no capacity; one that did nothing is not shown.
+cat >helped.json <<'JSON'
+[{"ph":"M","tid":0,"name":"thread_name","args":{"name":"worker 0"}},
+{"ph":"M","tid":1,"name":"thread_name","args":{"name":"caller 1"}},
+{"ph":"M","tid":2,"name":"thread_name","args":{"name":"caller 2"}},
+{"ph":"X","tid":0,"ts":0,"dur":5,"name":"a"},
+{"ph":"X","tid":2,"ts":5,"dur":5,"name":"b"}]
+JSON
+expect 0 trace summary helped.json
+line '^tasks +2 on 1 worker, in whose place 1 other thread helped$'
+line '^busy +10 us, 100\.0 % '
+line '^caller 2 +1 +5 us +5 us +50\.0 %  \| {25}#{25}\|$'
+! grep -q 'caller 1' output || trouble "shows a helper that did nothing"
+
 # A real one.
 if [ -x "$build/examples/01-hello" ]; then
     THRUM_TRACE=$folder/hello.json "$build/examples/01-hello" >/dev/null || trouble "01-hello fails with a trace"
     expect 0 trace summary hello.json
-    line '^tasks +4 on [0-9]+ workers?$'
+    line '^tasks +4 on [0-9]+ workers?(,|$)'
 fi
 
 # Wrong files.

@@ -44,6 +44,23 @@ struct trial {
     bool one_worker;
 };
 
+/* What led to the broken rule: the last events that the oracle read. */
+static void trial_tell(const struct trial *trial, int code, size_t read)
+{
+    static const char *const tops[] = {"a graph", "a scope run", "a scope opened outside tasks"};
+    static const char *const events[] = {"node %d begins", "node %d ends", "group %d is joined", "group %d was joined",
+                                         "node %d failed"};
+    const struct program *program = &trial->program;
+    print_error("%s, %d workers, %d rounds, %s, returned %d\n", tops[program->top],
+                thrum_executor_workers(trial->ex), (int)program->rounds, program->failing ? "failing" : "not failing", code);
+    for (size_t i = read > 60 ? read - 60 : 0; i < read; i++) {
+        const struct event *event = &program->log.events[i];
+        char text[64];
+        snprintf(text, sizeof text, events[event->kind], (int)event->subject);
+        print_error("    thread %u: %s\n", event->thread, text);
+    }
+}
+
 static void trial_run(struct trial *trial, uint64_t rounds, bool failing)
 {
     struct program *program = &trial->program;
@@ -51,9 +68,11 @@ static void trial_run(struct trial *trial, uint64_t rounds, bool failing)
     program_prepare(program, trial->ex, rounds, failing);
     program_evaluate(program);
     int code = program_run(program, trial->graph);
-    oracle_check(program, trial->one_worker, code, sentence, sizeof sentence);
-    if (sentence[0])
+    size_t read = oracle_check(program, trial->one_worker, code, sentence, sizeof sentence);
+    if (sentence[0]) {
+        trial_tell(trial, code, read);
         stress_fail(trial->course, sentence);
+    }
     if (code) {
         char text[64];
         snprintf(text, sizeof text, "node %d fails.", code - CODE_OF_NODE_ZERO);
@@ -72,7 +91,7 @@ static void trial_of_seed(struct stress_course *course)
     if (!own && !executors[kind])
         executors[kind] = executor_make(&kinds[kind]);
     trial.ex = own ? executor_make(&kinds[kind]) : executors[kind];
-    trial.one_worker = thrum_executor_workers(trial.ex) == 1;
+    trial.one_worker = thrum_executor_workers(trial.ex) <= 1;
     if (program->top == TOP_GRAPH) {
         trial.graph = thrum_graph_new("program");
         net_build(program->net, trial.graph);

@@ -330,8 +330,8 @@ static inline void check_values(struct oracle *oracle)
     }
 }
 
-/* Checks a run that returned `code`. The sentence stays empty when all is right. */
-static inline void oracle_check(const struct program *program, bool one_worker, int code, char *sentence, size_t size)
+/* Checks a run that returned `code`. The sentence stays empty when all is right. Returns how many events were read. */
+static inline size_t oracle_check(const struct program *program, bool one_worker, int code, char *sentence, size_t size)
 {
     struct oracle oracle = {.program = program, .one_worker = one_worker, .sentence = sentence, .sentence_size = size};
     sentence[0] = 0;
@@ -342,9 +342,9 @@ static inline void oracle_check(const struct program *program, bool one_worker, 
     oracle_new_round(&oracle);
     if (event_log_overflowed(&program->log))
         broken(&oracle, "more happened than the program has nodes for");
-    size_t length = event_log_length(&program->log);
-    for (size_t i = 0; i < length && !sentence[0]; i++)
-        oracle_read(&oracle, &program->log.events[i]);
+    size_t length = event_log_length(&program->log), read = 0;
+    while (read < length && !sentence[0])
+        oracle_read(&oracle, &program->log.events[read++]);
     if (atomic_load(&program->unexpected))
         broken(&oracle, "a call inside a node returned an error, or a copied argument arrived damaged");
     if (!sentence[0] && oracle.any_failed)
@@ -358,6 +358,7 @@ static inline void oracle_check(const struct program *program, bool one_worker, 
     free(oracle.threads);
     free(oracle.groups);
     free(oracle.nodes);
+    return read;
 }
 
 #endif

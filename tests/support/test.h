@@ -29,8 +29,32 @@
 
 #include "watchdog.h"
 
+/* cmocka catches crashes and jumps out of the test, which cannot work when another thread than the test's own crashed.
+ * So each test puts back the handlers that were there before: a crash ends the program, or a sanitizer reports it. */
+static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS};
+static struct sigaction crash_handlers[sizeof crash_signals / sizeof crash_signals[0]];
+
+__attribute__((constructor)) static void crash_handlers_remember(void)
+{
+    for (size_t i = 0; i < sizeof crash_signals / sizeof crash_signals[0]; i++)
+        sigaction(crash_signals[i], NULL, &crash_handlers[i]);
+}
+
+static inline void crash_handlers_put_back(void)
+{
+    for (size_t i = 0; i < sizeof crash_signals / sizeof crash_signals[0]; i++)
+        sigaction(crash_signals[i], &crash_handlers[i], NULL);
+}
+
 /* A test: its name is a sentence. */
-#define TEST(sentence) static void sentence(void **state __attribute__((unused)))
+#define TEST(sentence)                                             \
+    static void sentence##_body(void);                             \
+    static void sentence(void **state __attribute__((unused)))     \
+    {                                                              \
+        crash_handlers_put_back();                                 \
+        sentence##_body();                                         \
+    }                                                              \
+    static void sentence##_body(void)
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
