@@ -3,8 +3,8 @@
  * Graphs as oneTBB has them: continue nodes that are started by a message to each source.
  *
  * The main thread makes the graph and puts the messages, as oneTBB's documents show it; only for more workers than
- * there are processors the graph must be made inside of an arena of that size. Putting a million messages is about
- * twice as fast from inside of an explicit arena: the work "independent-arena" does that, so that both can be seen.
+ * there are processors the graph must be made inside of an arena of that size. Putting a million messages is
+ * faster from inside of an explicit arena, by up to two: the work "independent-arena" does that, so that both are seen.
  */
 #include "graph.h"
 

@@ -222,6 +222,9 @@ worker *thrum__guest_enter(thrum_executor *ex, bool anyway)
     }
     w->outer = thrum__self;
     thrum__self = w;
+    /* A worker of another executor: while it is here it is not there. */
+    if (w->outer)
+        thrum__step_aside(w->outer, true);
     return w;
 }
 
@@ -230,6 +233,8 @@ void thrum__guest_leave(worker *w)
     thrum_executor *ex = w->ex;
     thrum__assert(!thrum__deque_has_words(&w->deque) && w->spawn.top == w->spawns);
     thrum__self = w->outer;
+    if (w->outer)
+        thrum__step_back(w->outer);
     thrum__step_aside(w, false);
     atomic_store_explicit(&ex->last_guest, w, memory_order_release);
     atomic_store_explicit(&w->taken, 0, memory_order_release);

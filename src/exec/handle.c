@@ -190,7 +190,10 @@ void thrum__handle_run(worker *w, thrum_handle *handle)
 /* The queue holds a handle of its own: one that a waiter claimed is dropped when the queue comes to it. */
 void thrum__queue_put(domain *d, thrum_handle *handle)
 {
+    thrum_executor *ex = handle->ex;
     atomic_fetch_add_explicit(&handle->holders, 1, memory_order_relaxed);
+    /* The function may end before this returns: the executor must not. */
+    thrum__outstanding_raise(ex);
     thrum__lock_take(&d->lock);
     handle->next = NULL;
     if (d->last)
@@ -203,6 +206,7 @@ void thrum__queue_put(domain *d, thrum_handle *handle)
     atomic_fetch_add_explicit(&d->waiting, 1, memory_order_seq_cst);
     thrum__lock_give(&d->lock);
     thrum__wake_one(d);
+    thrum__outstanding_lower(ex);
 }
 
 /* The oldest in the queue; of those detached in `owner` if that is not NULL. */
@@ -392,6 +396,17 @@ void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task)
     }
 }
 
+/* The calling thread may be a worker of another executor, which must not do without it. */
+static void sleep_outside(thrum_handle *handle)
+{
+    worker *self = thrum__self;
+    if (self)
+        thrum__step_aside(self, true);
+    sleep_on(handle, handle->ex->threadless ? THREADLESS_NAP_NS : -1);
+    if (self)
+        thrum__step_back(self);
+}
+
 static void wait_outside(thrum_handle *handle)
 {
     thrum_executor *ex = handle->ex;
@@ -401,7 +416,7 @@ static void wait_outside(thrum_handle *handle)
             thrum__wait_as(guest, handle, false);
             thrum__guest_leave(guest);
         } else if (!spin_on(handle, ex->cpu.spin_ns)) {
-            sleep_on(handle, ex->threadless ? THREADLESS_NAP_NS : -1);
+            sleep_outside(handle);
         }
     }
 }

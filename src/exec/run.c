@@ -384,23 +384,27 @@ static size_t divisor_for(const domain *d)
     return 4 * (size_t)(d->life.limit < d->most ? d->life.limit : d->most);
 }
 
-/* A run without a worker to begin it: all its sources are published, and the token is its only strand. */
-static void begin_published(thrum__run *run, domain *d)
+/* A run without a worker to begin it: all its sources are published, and the token is its only strand. From then on it
+ * may end at any moment, so what is needed later is read before; the executor is kept by counting this as outstanding. */
+static void begin_published(thrum__run *run, thrum_executor *ex)
 {
+    _Atomic uint32_t *done = &run->handle->done;
+    thrum__outstanding_raise(ex);
     atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
     atomic_store_explicit(&run->strands, 1, memory_order_release);
-    open_list_add(d, run);
-    thrum__wake_one(d);
+    open_list_add(&ex->cpu, run);
+    thrum__wake_one(&ex->cpu);
     /* Where there are no threads, whoever sleeps in a wait for it must do it. */
-    if (run->handle->ex->threadless)
-        thrum__futex_wake(&run->handle->done, INT_MAX);
+    if (ex->threadless)
+        thrum__futex_wake(done, INT_MAX);
+    thrum__outstanding_lower(ex);
 }
 
 void thrum__run_detached_ended(thrum_handle *handle)
 {
     thrum__run *run = atomic_load_explicit(&handle->run, memory_order_relaxed);
     if (goes_on(handle))
-        begin_published(run, &handle->ex->cpu);
+        begin_published(run, handle->ex);
     else
         end_run(NULL, run);
 }
@@ -422,7 +426,7 @@ void thrum__run_begin(thrum_handle *handle, worker *w)
     run->divisor = divisor_for(d);
     atomic_store_explicit(&handle->run, run, memory_order_release);
     if (!w) {
-        begin_published(run, d);
+        begin_published(run, ex);
         return;
     }
     thrum__root *outer = w->root;

@@ -397,11 +397,8 @@ int thrum_graph_reserve(thrum_graph *graph, uint64_t tasks)
                                  (unsigned long long)tasks, graph_name(graph));
     uint64_t per_chunk = THRUM__CHUNK_PLACES - THRUM__CHUNK_HEAD, have = (uint64_t)(graph->end - graph->next);
     uint64_t chunks = tasks > have ? (tasks - have + per_chunk - 1) / per_chunk : 0;
-    if (chunks * THRUM__CHUNK_BYTES <= (uint64_t)((char *)graph->unused_end - (char *)graph->unused))
-        chunks = 0;
-    if (chunks == 0)
-        return 0;
-    if (chunk_table_reserve(graph, graph->chunk_count + chunks) || slab_add(graph, chunks * THRUM__CHUNK_BYTES))
+    bool fits = chunks * THRUM__CHUNK_BYTES <= (uint64_t)((char *)graph->unused_end - (char *)graph->unused);
+    if (chunk_table_reserve(graph, graph->chunk_count + chunks) || (!fits && slab_add(graph, chunks * THRUM__CHUNK_BYTES)))
         return thrum__graph_fail(graph, THRUM_ENOMEM, "thrum_graph_reserve: no memory for %llu tasks in graph '%s'",
                                  (unsigned long long)tasks, graph_name(graph));
     return 0;

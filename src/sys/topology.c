@@ -5,7 +5,6 @@
 #include "sys/barrier.h"
 
 #include <hwloc.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,7 +158,7 @@ int thrum_machine_get(thrum_machine_info *info)
     info->machine_cpus = hwloc_bitmap_weight(hwloc_topology_get_complete_cpuset(topology));
     info->affinity_cpus = hwloc_bitmap_weight(allowed);
     info->quota = quota();
-    info->quota_cpus = (int)ceil(info->quota);
+    info->quota_cpus = (int)info->quota + (info->quota > (int)info->quota);
     info->slurm_cpus = slurm_cpus();
     info->numa_nodes = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
     info->cores = hwloc_get_nbobjs_inside_cpuset_by_type(topology, allowed, HWLOC_OBJ_CORE);

@@ -140,6 +140,37 @@ TEST(a_task_runs_a_graph_on_another_executor)
         }
 }
 
+/* A run on one executor that waits for one on another that waits for one on the first. */
+struct ping_pong {
+    thrum_executor *ex[2];
+    int left;
+    atomic_int *failures;
+};
+
+static void hit_back(void *arg)
+{
+    struct ping_pong *here = arg, next = *here;
+    if (next.left-- == 0)
+        return;
+    thrum_graph *graph = thrum_graph_new("ball");
+    thrum_task_new(graph, hit_back, &next);
+    if (thrum_run(next.ex[next.left % 2], graph) || thrum_graph_free(graph))
+        count_up(here->failures);
+}
+
+TEST(two_executors_wait_for_each_other_in_turn)
+{
+    for (int one = 0; one < KINDS; one++)
+        for (int other = 0; other < KINDS; other++) {
+            atomic_int failures = 0;
+            struct ping_pong game = {{executor_of_kind(one), executor_of_kind(other)}, 7, &failures};
+            hit_back(&game);
+            assert_int_equal(failures, 0);
+            assert_int_equal(thrum_executor_free(game.ex[0]), 0);
+            assert_int_equal(thrum_executor_free(game.ex[1]), 0);
+        }
+}
+
 /* A task that starts runs and does not wait; the test waits for the executor. */
 struct starter {
     thrum_executor *ex;
@@ -219,8 +250,9 @@ int main(void)
         cmocka_unit_test(runs_nest_a_hundred_levels_deep),
         cmocka_unit_test(a_task_waits_for_a_run_that_was_started_elsewhere),
         cmocka_unit_test(a_task_runs_a_graph_on_another_executor),
+        cmocka_unit_test(two_executors_wait_for_each_other_in_turn),
         cmocka_unit_test(a_task_starts_runs_and_leaves_them_behind),
         cmocka_unit_test(a_waiting_task_does_not_run_its_neighbours),
     };
-    return RUN_TESTS(tests, 60);
+    return RUN_TESTS(tests, 30);
 }

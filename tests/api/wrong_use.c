@@ -216,7 +216,7 @@ TEST(a_cycle_of_long_names_is_cut_and_not_overrun)
 
 /* ---- A running graph --------------------------------------------------------------------------------------------- */
 
-/* What each call on a running graph said: looked at only when the run has ended, lest a failing test leave it behind. */
+/* What each call on a running graph said; looked at when the run has ended, so that a failing test leaves none behind. */
 struct answers {
     int count, codes[32];
     bool named[32];
@@ -417,6 +417,28 @@ TEST(a_task_that_waits_for_its_own_run_gets_an_error)
     }
 }
 
+static void run_inside_a_run(void *arg)
+{
+    struct self_wait *self = arg;
+    thrum_graph *inner = thrum_graph_new("inner");
+    thrum_task_new(inner, wait_for_own_run, self);
+    thrum_run(self->ex, inner);
+    thrum_graph_free(inner);
+}
+
+TEST(a_task_of_a_nested_run_that_waits_for_the_outer_run_gets_an_error)
+{
+    for (int workers = 1; workers <= 2; workers++) {
+        struct self_wait self = {.ex = executor_with(workers)};
+        thrum_graph *outer = thrum_graph_new("outer");
+        thrum_task_new(outer, run_inside_a_run, &self);
+        for (int i = 0; i < 100; i++)
+            expect_deadlock(&self, thrum_start(self.ex, outer));
+        assert_int_equal(thrum_graph_free(outer), 0);
+        assert_int_equal(thrum_executor_free(self.ex), 0);
+    }
+}
+
 static void run_own_graph(void *arg)
 {
     struct self_wait *self = arg;
@@ -545,6 +567,7 @@ int main(void)
         cmocka_unit_test(a_task_can_neither_change_nor_free_its_own_graph),
         cmocka_unit_test(an_observer_is_not_changed_while_something_runs),
         cmocka_unit_test(a_task_that_waits_for_its_own_run_gets_an_error),
+        cmocka_unit_test(a_task_of_a_nested_run_that_waits_for_the_outer_run_gets_an_error),
         cmocka_unit_test(a_task_that_runs_its_own_graph_and_waits_gets_an_error),
         cmocka_unit_test(a_task_can_neither_wait_for_its_executor_nor_free_it),
         cmocka_unit_test(more_tasks_than_thrum_can_count_are_refused),
