@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+enum { HUGE = 1 << 21 }; /* what is aligned to this may come in huge pages, where the system has them on request */
+
 /* Both relaxed: tests set them while nothing else runs, and threads made later see them through thread creation. */
 static _Atomic long count;
 static _Atomic long fail_after = -1;
@@ -80,6 +82,8 @@ void *thrum__pages(size_t size, size_t align, enum thrum__pages_kind kind)
         munmap(raw, (size_t)(aligned - raw));
     if (aligned + size < raw + asked)
         munmap(aligned + size, (size_t)(raw + asked - aligned) - size);
+    if (align >= HUGE)
+        madvise(aligned, size, MADV_HUGEPAGE);
     return aligned;
 }
 

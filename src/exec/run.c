@@ -83,6 +83,7 @@ static inline thrum_task *complete(worker *w, thrum__run *run, const thrum_task 
     if (!next)
         return NULL;
     thrum_task *chosen = NULL;
+    __builtin_prefetch((const char *)next + 256);
     for (const uintptr_t *word = (const uintptr_t *)next;; word++) {
         thrum_task *successor = thrum__word_task(*word);
         uintptr_t last = *word & THRUM__LAST;
@@ -122,6 +123,8 @@ static __attribute__((noinline)) void call_slowly(worker *w, thrum__run *run, co
 
 static inline void call(worker *w, thrum__run *run, const thrum_task *task)
 {
+    __builtin_prefetch((const char *)task + 256);
+    __builtin_prefetch((const char *)task->arg + 256, 1);
     if (__builtin_expect(__atomic_load_n(&run->root->attention, __ATOMIC_RELAXED) | (task->strong & THRUM__IS_SCOPE), 0))
         call_slowly(w, run, task);
     else

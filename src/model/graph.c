@@ -204,13 +204,15 @@ int thrum_graph_free(thrum_graph *graph)
 
 /* ---- Tasks -------------------------------------------------------------------------------------------------------- */
 
+enum { HUGE_BYTES = 1 << 21 };
 static const uint64_t most_tasks = UINT64_C(1) << 31;
 
 /* Slabs double in size, so a graph of n tasks takes log n of them, from 64 KiB to 8 MiB. */
 static int slab_add(thrum_graph *graph, size_t bytes)
 {
     thrum__slab *slab = thrum__alloc(sizeof *slab);
-    void *memory = slab ? thrum__pages(bytes, THRUM__CHUNK_BYTES, THRUM__PAGES_PLAIN) : NULL;
+    size_t align = bytes >= (size_t)HUGE_BYTES ? HUGE_BYTES : THRUM__CHUNK_BYTES;
+    void *memory = slab ? thrum__pages(bytes, align, THRUM__PAGES_PLAIN) : NULL;
     if (!memory) {
         thrum__free(slab);
         return THRUM_ENOMEM;

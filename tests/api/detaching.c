@@ -97,6 +97,39 @@ TEST(a_scope_run_waits_for_detached_children)
     }
 }
 
+/* Opened scopes are detached as well as given ones, with and without children of either kind. */
+static void detach_opened_scopes(thrum_scope *up, void *count)
+{
+    for (int joined = 0; joined < 3; joined++)
+        for (int detached = 0; detached < 3; detached++) {
+            thrum_scope scope, inner;
+            thrum_scope_open(&scope, joined == 1 ? NULL : up);
+            for (int i = 0; i < joined; i++)
+                thrum_spawn(&scope, count_up_in_scope, count);
+            if (thrum_scope_detach(&scope))
+                thrum_fail(1, "could not detach");
+            for (int i = 0; i < detached; i++)
+                thrum_spawn(&scope, count_up_in_scope, count);
+            thrum_scope_open(&inner, &scope);
+            thrum_spawn(&inner, count_up_in_scope, count);
+            thrum_join(&inner);
+            thrum_join(&scope);
+        }
+}
+
+TEST(an_opened_scope_can_be_detached)
+{
+    for (int workers = 0; workers <= 4; workers++) {
+        thrum_executor *ex = workers ? executor_with(workers) : executor_threadless();
+        atomic_int count = 0;
+        for (int round = 1; round <= 20; round++) {
+            assert_int_equal(thrum_scope_run(ex, detach_opened_scopes, &count), 0);
+            assert_int_equal(count, 27 * round);
+        }
+        assert_int_equal(thrum_executor_free(ex), 0);
+    }
+}
+
 static void fail_later(thrum_scope *scope, void *arg)
 {
     (void)scope;
@@ -163,6 +196,7 @@ int main(void)
         cmocka_unit_test(the_task_completes_before_its_detached_children_and_the_run_after),
         cmocka_unit_test(the_run_waits_for_all_that_detached_children_spawned),
         cmocka_unit_test(a_scope_run_waits_for_detached_children),
+        cmocka_unit_test(an_opened_scope_can_be_detached),
         cmocka_unit_test(the_failure_of_a_detached_child_goes_to_the_run),
         cmocka_unit_test(detached_children_of_a_failed_run_are_given_back),
         cmocka_unit_test(a_scope_that_is_not_part_of_a_run_cannot_be_detached),

@@ -211,12 +211,9 @@ TEST(an_observed_run_fails_as_any_other)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_task_of_a_graph_is_seen),
-        cmocka_unit_test(spawned_tasks_are_seen_too),
-        cmocka_unit_test(submitted_functions_are_seen_too),
-        cmocka_unit_test(an_observer_can_be_taken_away),
-        cmocka_unit_test(either_function_may_be_missing),
-        cmocka_unit_test(an_observed_run_fails_as_any_other),
+        cmocka_unit_test(every_task_of_a_graph_is_seen),    cmocka_unit_test(spawned_tasks_are_seen_too),
+        cmocka_unit_test(submitted_functions_are_seen_too), cmocka_unit_test(an_observer_can_be_taken_away),
+        cmocka_unit_test(either_function_may_be_missing),   cmocka_unit_test(an_observed_run_fails_as_any_other),
     };
     return RUN_TESTS(tests, 60);
 }

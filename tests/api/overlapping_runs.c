@@ -69,6 +69,25 @@ TEST(a_queued_run_waits_for_the_one_before)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
+TEST(a_long_queue_of_runs_of_nothing_ends)
+{
+    enum { RUNS = 100000 };
+    thrum_executor *ex = executor_with(2);
+    struct gate gate = {0};
+    thrum_graph *graph = thrum_graph_new("queued");
+    thrum_task_new(graph, stay_at_gate, &gate);
+    thrum_handle *first = thrum_start(ex, graph);
+    await_entered(&gate);
+    for (int i = 0; i < RUNS; i++)
+        thrum_release(thrum_start_n(ex, graph, 0));
+    open_gate(&gate);
+    assert_int_equal(thrum_wait(first), 0);
+    assert_int_equal(thrum_executor_wait(ex), 0);
+    thrum_release(first);
+    assert_int_equal(thrum_graph_free(graph), 0);
+    assert_int_equal(thrum_executor_free(ex), 0);
+}
+
 TEST(runs_of_one_graph_queue_up_across_executors)
 {
     thrum_executor *ex[2] = {executor_with(1), executor_with(2)};
@@ -186,6 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_of_one_graph_end_in_the_order_in_which_they_were_started),
         cmocka_unit_test(a_queued_run_waits_for_the_one_before),
+        cmocka_unit_test(a_long_queue_of_runs_of_nothing_ends),
         cmocka_unit_test(runs_of_one_graph_queue_up_across_executors),
         cmocka_unit_test(runs_of_two_graphs_overlap),
         cmocka_unit_test(many_graphs_run_at_once_and_each_is_right),

@@ -216,7 +216,7 @@ TEST(a_cycle_of_long_names_is_cut_and_not_overrun)
 
 /* ---- A running graph --------------------------------------------------------------------------------------------- */
 
-/* What each call on a running graph said; looked at when the run has ended, so that a failing test leaves none behind. */
+/* What calls on a running graph said; looked at when the run has ended, so that a failing test leaves none behind. */
 struct answers {
     int count, codes[32];
     bool named[32];

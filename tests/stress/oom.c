@@ -72,7 +72,7 @@ static enum outcome graph_scenario(void)
     thrum_graph *graph = thrum_graph_new("hungry");
     if (!graph)
         return REPORTED;
-    enum outcome outcome = build_and_run(graph, 5000);
+    enum outcome outcome = build_and_run(graph, 2500);
     return thrum_graph_free(graph) ? WRONG : outcome;
 }
 
@@ -251,7 +251,7 @@ static enum outcome submit_scenario(void)
 {
     atomic_int count = 0;
     int expected = 0, asked = 0;
-    for (int i = 0; i < 200; i++, asked += 2) {
+    for (int i = 0; i < 40; i++, asked += 2) {
         thrum_handle *handle = thrum_submit(ex, count_up, &count);
         expected += handle != NULL;
         if (handle && thrum_wait(handle))

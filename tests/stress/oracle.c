@@ -51,8 +51,8 @@ static void trial_tell(const struct trial *trial, int code, size_t read)
     static const char *const events[] = {"node %d begins", "node %d ends", "group %d is joined", "group %d was joined",
                                          "node %d failed"};
     const struct program *program = &trial->program;
-    print_error("%s, %d workers, %d rounds, %s, returned %d\n", tops[program->top],
-                thrum_executor_workers(trial->ex), (int)program->rounds, program->failing ? "failing" : "not failing", code);
+    print_error("%s, %d workers, %d rounds, %s, returned %d\n", tops[program->top], thrum_executor_workers(trial->ex),
+                (int)program->rounds, program->failing ? "with failures" : "without failures", code);
     for (size_t i = read > 60 ? read - 60 : 0; i < read; i++) {
         const struct event *event = &program->log.events[i];
         char text[64];
@@ -121,7 +121,7 @@ TEST(random_programs_keep_every_rule_of_the_oracle)
 
 int main(int argc, char **argv)
 {
-    (void)argc;
+    cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_programs_keep_every_rule_of_the_oracle),
     };

@@ -34,7 +34,7 @@ struct frames {
 
 struct node_state {
     bool begun, ended;
-    bool tainted; /* it failed, or something that its completion waits for did */
+    bool tainted;   /* it failed, or something that its completion waits for did */
     size_t pending; /* itself and the children that its completion waits for */
 };
 
@@ -50,10 +50,10 @@ struct oracle {
     struct group_state *groups;
     struct frames *threads;
     size_t thread_count, thread_room;
-    size_t left;   /* nodes not complete in this round */
-    size_t rounds; /* complete ones */
+    size_t left;                     /* nodes not complete in this round */
+    size_t rounds;                   /* complete ones */
     bool any_failed, outside_failed; /* any node; one that is in no run */
-    char *sentence; /* the first rule that was broken; empty: none */
+    char *sentence;                  /* the first rule that was broken; empty: none */
     size_t sentence_size;
 };
 
@@ -167,7 +167,8 @@ static inline void check_strict(struct oracle *oracle, const struct node *node, 
     if (top->kind == IN_JOIN && !descends_from_group(node, top->group))
         broken(oracle, "node %d began in a thread that was joining group %d", node->id, top->group->id);
     if (top->kind == IN_TAIL && !descends_from_node(node, top->node))
-        broken(oracle, "node %d began in a thread that was joining the scope given to node %d", node->id, top->node->id);
+        broken(oracle, "node %d began in a thread that was joining the scope given to node %d", node->id,
+               top->node->id);
     if (top->kind == IN_BODY && !descends_from_node(node, top->node))
         broken(oracle, "node %d began in the middle of node %d", node->id, top->node->id);
 }

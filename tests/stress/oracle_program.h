@@ -54,13 +54,13 @@ struct node {
     bool scoped;   /* it is given a scope */
     bool detached; /* it is joined at the end of `home` and not of its group */
     enum fails fails;
-    unsigned work;           /* how long it keeps busy */
-    size_t copy_size;        /* of its argument, if spawned with a copy */
-    struct group *group;     /* it is a member of */
-    struct group *home;      /* the innermost run it is part of; NULL in scopes opened outside tasks */
-    struct group *given;     /* the scope it is given; NULL unless scoped */
-    struct net *net;         /* it is part of; NULL for spawned nodes */
-    struct node **before;    /* those it waits for */
+    unsigned work;        /* how long it keeps busy */
+    size_t copy_size;     /* of its argument, if spawned with a copy */
+    struct group *group;  /* it is a member of */
+    struct group *home;   /* the innermost run it is part of; NULL in scopes opened outside tasks */
+    struct group *given;  /* the scope it is given; NULL unless scoped */
+    struct net *net;      /* it is part of; NULL for spawned nodes */
+    struct node **before; /* those it waits for */
     size_t before_count;
     size_t place; /* in the net */
     struct block block;
@@ -96,9 +96,9 @@ struct program {
     enum top top;
     size_t budget; /* how many more nodes may be made */
     struct group *outermost;
-    struct net *net;      /* of TOP_GRAPH */
-    struct node outside;  /* stands for the code outside tasks; its block is that of TOP_OPEN_ON */
-    struct node **nodes;  /* all, by id */
+    struct net *net;     /* of TOP_GRAPH */
+    struct node outside; /* stands for the code outside tasks; its block is that of TOP_OPEN_ON */
+    struct node **nodes; /* all, by id */
     struct group **groups;
     size_t node_count, group_count, node_room, group_room;
     struct memory *memory;
@@ -169,7 +169,8 @@ static inline struct node *node_new(struct program *program, struct group *group
     *node = (struct node){.program = program, .id = (int)program->node_count, .group = group, .home = home};
     node->scoped = scoped;
     node->work = random_chance(&program->random, 20) ? (unsigned)random_below(&program->random, 300) : 0;
-    node->copy_size = sizeof(struct node *) + random_below(&program->random, random_chance(&program->random, 5) ? 5000 : 60);
+    node->copy_size =
+        sizeof(struct node *) + random_below(&program->random, random_chance(&program->random, 5) ? 5000 : 60);
     if (scoped)
         node->given = group_new(program, node, false);
     program->nodes = grown(program->nodes, program->node_count, &program->node_room, sizeof *program->nodes);
@@ -181,7 +182,8 @@ static inline struct node *node_new(struct program *program, struct group *group
     return node;
 }
 
-static struct net *net_generate(struct program *program, struct group *group, struct group *home, size_t count, int depth);
+static struct net *net_generate(struct program *program, struct group *group, struct group *home, size_t count,
+                                int depth);
 
 static inline struct step *block_add(struct program *program, struct block *block, enum step_kind kind)
 {
@@ -198,8 +200,8 @@ static inline struct step *block_add(struct program *program, struct block *bloc
 static void block_generate(struct program *program, struct block *block, struct node *owner, struct group *scope,
                            struct group *home, int depth);
 
-static inline struct node *spawned_generate(struct program *program, struct group *scope, struct group *home, bool detached,
-                                            int depth)
+static inline struct node *spawned_generate(struct program *program, struct group *scope, struct group *home,
+                                            bool detached, int depth)
 {
     struct node *node = node_new(program, scope, home, true);
     node->detached = detached;
@@ -256,7 +258,8 @@ static inline void edge_add(struct program *program, struct net *net, size_t fro
 static inline void edges_generate(struct program *program, struct net *net)
 {
     struct random *random = &program->random;
-    size_t shape = random_below(random, 7), width = random_between(random, 1, 6), density = random_between(random, 1, 60);
+    size_t shape = random_below(random, 7), width = random_between(random, 1, 6),
+           density = random_between(random, 1, 60);
     for (size_t i = 1; i < net->count; i++) {
         if (shape == 0)
             edge_add(program, net, i - 1, i); /* a chain */
@@ -266,7 +269,7 @@ static inline void edges_generate(struct program *program, struct net *net)
             edge_add(program, net, i - 1, i); /* a wavefront: from the left */
         if (shape == 2 && i >= width)
             edge_add(program, net, i - width, i); /* and from above */
-        if (shape == 3) { /* two of those before */
+        if (shape == 3) {                         /* two of those before */
             edge_add(program, net, random_below(random, i), i);
             edge_add(program, net, random_below(random, i), i);
         }
@@ -282,7 +285,8 @@ static inline void edges_generate(struct program *program, struct net *net)
     }
 }
 
-static struct net *net_generate(struct program *program, struct group *group, struct group *home, size_t count, int depth)
+static struct net *net_generate(struct program *program, struct group *group, struct group *home, size_t count,
+                                int depth)
 {
     struct random *random = &program->random;
     struct net *net = program_take(program, sizeof *net);

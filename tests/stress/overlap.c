@@ -253,7 +253,7 @@ TEST(tasks_wait_for_runs_of_a_shared_graph)
 
 int main(int argc, char **argv)
 {
-    (void)argc;
+    cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_share_graphs_and_executors),
         cmocka_unit_test(tasks_wait_for_runs_of_a_shared_graph),

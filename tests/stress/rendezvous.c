@@ -232,7 +232,7 @@ TEST(a_join_that_parks_is_woken)
 
 int main(int argc, char **argv)
 {
-    (void)argc;
+    cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_function_at_a_time_is_always_called),
         cmocka_unit_test(a_function_that_nobody_waits_for_is_called_all_the_same),

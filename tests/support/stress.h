@@ -6,6 +6,7 @@
  *     STRESS_SEED     only this seed: replays a failure
  *     STRESS_ROUNDS   at most so many rounds; with STRESS_SEED, how often the seed is tried
  *
+ * An argument of the program picks tests by name; it may contain *.
  * (The names do not begin with THRUM_, because the library refuses variables of that kind that it does not know.)
  */
 #ifndef TESTS_SUPPORT_STRESS_H
@@ -114,10 +115,10 @@ static inline void stress_fail(const struct stress_course *course, const char *s
     fail();
 }
 
-#define stress_check(course, condition)                  \
-    do {                                                 \
-        if (!(condition))                                \
-            stress_fail((course), "not so: " #condition); \
+#define stress_check(course, condition)                                                                                \
+    do {                                                                                                               \
+        if (!(condition))                                                                                              \
+            stress_fail((course), "not so: " #condition);                                                              \
     } while (0)
 
 static inline void stress_report(const struct stress_course *course, const char *what)

@@ -47,28 +47,16 @@ static inline void crash_handlers_put_back(void)
 }
 
 /* A test: its name is a sentence. */
-#define TEST(sentence)                                             \
-    static void sentence##_body(void);                             \
-    static void sentence(void **state __attribute__((unused)))     \
-    {                                                              \
-        crash_handlers_put_back();                                 \
-        sentence##_body();                                         \
-    }                                                              \
+#define TEST(sentence)                                                                                                 \
+    static void sentence##_body(void);                                                                                 \
+    static void sentence(void **state __attribute__((unused)))                                                         \
+    {                                                                                                                  \
+        crash_handlers_put_back();                                                                                     \
+        sentence##_body();                                                                                             \
+    }                                                                                                                  \
     static void sentence##_body(void)
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
-/* Whether this program was built with a sanitizer, which costs a factor of five to twenty. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 /* Asserts that `text` contains `part`, and shows both where it does not. */
 #define assert_contains(text, part) assert_contains_at((text), (part), __FILE__, __LINE__)
@@ -82,10 +70,10 @@ static inline void assert_contains_at(const char *text, const char *part, const 
 }
 
 /* Asserts an error code and that the sentence of the calling thread names the thing. */
-#define assert_error(code, expected, part)         \
-    do {                                           \
-        assert_int_equal((code), (expected));      \
-        assert_contains(thrum_message(NULL), part); \
+#define assert_error(code, expected, part)                                                                             \
+    do {                                                                                                               \
+        assert_int_equal((code), (expected));                                                                          \
+        assert_contains(thrum_message(NULL), part);                                                                    \
     } while (0)
 
 /* Runs the tests of the array `tests`; a program that takes longer than `seconds` has hung and is ended. */
