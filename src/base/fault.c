@@ -80,7 +80,7 @@ void thrum__root_fail(thrum__root *root, int code, const char *text)
     int32_t none = 0;
     if (__atomic_compare_exchange_n(&root->code, &none, code, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         thrum__free(__atomic_exchange_n(&root->message, thrum__copy_text(text), __ATOMIC_ACQ_REL));
-    __atomic_fetch_or(&root->attention, (uint32_t)THRUM__CANCELLED, __ATOMIC_RELAXED);
+    __atomic_fetch_or(&root->attention, THRUM__CANCELLED, __ATOMIC_RELAXED);
 }
 
 int thrum__root_code(const thrum__root *root)

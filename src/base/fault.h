@@ -21,8 +21,19 @@ typedef struct thrum__object {
     thrum__root root; /* first error; see thrum__root_fail */
 } thrum__object;
 
-/* Bits of thrum__root.attention. */
-enum { THRUM__CANCELLED = 1, THRUM__WATCHED = 2 };
+/* Bits of thrum__root.attention; each comes with the sign bit (see `call` in exec/run.c). */
+#define THRUM__CANCELLED UINT32_C(0x80000001)
+#define THRUM__WATCHED UINT32_C(0x80000002)
+
+static inline bool thrum__is_cancelled(uint32_t attention)
+{
+    return attention & THRUM__CANCELLED & ~THRUM__WATCHED;
+}
+
+static inline bool thrum__is_watched(uint32_t attention)
+{
+    return attention & THRUM__WATCHED & ~THRUM__CANCELLED;
+}
 
 /* Sets the calling thread's last sentence and returns `code`. */
 int thrum__fault(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));

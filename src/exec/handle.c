@@ -164,15 +164,15 @@ static void call_function(worker *w, thrum_handle *handle)
 {
     uint32_t attention = __atomic_load_n(&handle->root->attention, __ATOMIC_RELAXED);
     watch watch;
-    if (attention & THRUM__CANCELLED)
+    if (thrum__is_cancelled(attention))
         return;
-    if (attention & THRUM__WATCHED)
+    if (thrum__is_watched(attention))
         thrum__watch_begin(w, &watch, NULL, -2);
     if (handle->work == WORK_SCOPE)
         thrum__call_scope(w, handle->root, handle->fn.scope, handle->arg);
     else
         handle->fn.plain(handle->arg);
-    if (attention & THRUM__WATCHED)
+    if (thrum__is_watched(attention))
         thrum__watch_end(w, &watch);
 }
 

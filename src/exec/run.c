@@ -35,6 +35,9 @@
 
 #include <limits.h>
 
+/* Graphs tend to be built in the order of their parts, and run so: what lies ahead in memory will be needed soon. */
+enum { AHEAD = 256 };
+
 enum { MOST_AT_ONCE = 512 }; /* sources taken in one go: enough to make the shared cursor cheap, few enough to share */
 
 /* ---- Completing a task -------------------------------------------------------------------------------------------- */
@@ -66,13 +69,9 @@ static inline void push(worker *w, thrum__run *run, thrum_task *task)
         thrum__wake(&w->spawn);
 }
 
-static inline uintptr_t apart(const thrum_task *a, const thrum_task *b)
-{
-    return a < b ? (uintptr_t)b - (uintptr_t)a : (uintptr_t)a - (uintptr_t)b;
-}
-
 /* The task has completed: its ready successors are pushed but for one, which is returned to run next without touching
- * the deque. That one is the nearest in memory: in a grid it walks along the row whatever the order of the edges was. */
+ * the deque. That one is the nearest in memory if it is ready (freezing has marked it): in a grid this walks along the
+ * row, whatever the order of the edges was. */
 static inline thrum_task *complete(worker *w, thrum__run *run, const thrum_task *task)
 {
     uintptr_t next = task->next;
@@ -83,23 +82,24 @@ static inline thrum_task *complete(worker *w, thrum__run *run, const thrum_task 
     if (!next)
         return NULL;
     thrum_task *chosen = NULL;
-    __builtin_prefetch((const char *)next + 256);
-    for (const uintptr_t *word = (const uintptr_t *)next;; word++) {
-        thrum_task *successor = thrum__word_task(*word);
-        uintptr_t last = *word & THRUM__LAST;
-        if ((*word & THRUM__SOLE) || arrive(successor)) {
-            if (!chosen) {
-                chosen = successor;
-            } else if (apart(task, successor) <= apart(task, chosen)) {
-                push(w, run, chosen);
-                chosen = successor;
-            } else {
-                push(w, run, successor);
-            }
+    const uintptr_t *at = (const uintptr_t *)next;
+    uintptr_t word;
+    __builtin_prefetch(at + AHEAD / sizeof *at);
+    do {
+        word = *at++;
+        thrum_task *successor = thrum__word_task(word);
+        if (!(word & THRUM__SOLE) && !arrive(successor))
+            continue;
+        if (!chosen) {
+            chosen = successor;
+        } else if (word & THRUM__NEAR) {
+            push(w, run, chosen);
+            chosen = successor;
+        } else {
+            push(w, run, successor);
         }
-        if (last)
-            return chosen;
-    }
+    } while (!(word & THRUM__LAST));
+    return chosen;
 }
 
 /* ---- Running tasks ------------------------------------------------------------------------------------------------ */
@@ -109,34 +109,36 @@ static __attribute__((noinline)) void call_slowly(worker *w, thrum__run *run, co
 {
     uint32_t attention = __atomic_load_n(&run->root->attention, __ATOMIC_RELAXED);
     watch watch;
-    if (attention & THRUM__CANCELLED)
+    if (thrum__is_cancelled(attention))
         return;
-    if (attention & THRUM__WATCHED)
+    if (thrum__is_watched(attention))
         thrum__watch_begin(w, &watch, task, thrum_task_number(task));
     if (task->strong & THRUM__IS_SCOPE)
         thrum__call_scope(w, run->root, task->fn.scope, task->arg);
     else
         task->fn.plain(task->arg);
-    if (attention & THRUM__WATCHED)
+    if (thrum__is_watched(attention))
         thrum__watch_end(w, &watch);
 }
 
-static inline void call(worker *w, thrum__run *run, const thrum_task *task)
+/* `attention` is the root's: handed down so that it stays in a register. Its sign bit is set when it is not zero, as is
+ * that of `strong` for scope tasks: one test for both. */
+static inline void call(worker *w, thrum__run *run, const uint32_t *attention, const thrum_task *task)
 {
-    __builtin_prefetch((const char *)task + 256);
-    __builtin_prefetch((const char *)task->arg + 256, 1);
-    if (__builtin_expect(__atomic_load_n(&run->root->attention, __ATOMIC_RELAXED) | (task->strong & THRUM__IS_SCOPE), 0))
+    __builtin_prefetch((const char *)task + AHEAD);
+    if (__builtin_expect((int32_t)(__atomic_load_n(attention, __ATOMIC_RELAXED) | task->strong) < 0, 0))
         call_slowly(w, run, task);
     else
         task->fn.plain(task->arg);
 }
 
 /* Runs the task, what it makes ready, and all else that is in the deque from `base` on. */
-static inline void run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
+static void run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
 {
+    const uint32_t *attention = &run->root->attention;
     for (;;) {
         while (task) {
-            call(w, run, task);
+            call(w, run, attention, task);
             task = complete(w, run, task);
         }
         uintptr_t word = thrum__deque_pop_owner(&w->deque, base);
@@ -150,22 +152,20 @@ static inline void run_from(worker *w, thrum__run *run, thrum_task *task, int64_
 static void run_at_once(worker *w, thrum__run *run, thrum_task *task)
 {
     while (task) {
-        call(w, run, task);
+        call(w, run, &run->root->attention, task);
         task = complete(w, run, task);
     }
 }
 
 static void run_sources(worker *w, thrum__run *run, size_t from, size_t to, int64_t base)
 {
-    thrum_task *const *sources = run->sources;
-    for (size_t i = from; i < to; i++) {
-        thrum_task *task = sources[i];
-        call(w, run, task);
-        if (task->next) {
-            task = complete(w, run, task);
-            if (task || thrum__deque_bottom_owner(&w->deque) > base)
-                run_from(w, run, task, base);
-        }
+    const uint32_t *attention = &run->root->attention;
+    thrum_task *const *at = run->sources + from, *const *end = run->sources + to;
+    for (; at < end; at++) {
+        if ((*at)->next)
+            run_from(w, run, *at, base);
+        else
+            call(w, run, attention, *at);
     }
 }
 
@@ -287,7 +287,7 @@ static void run_recycle(worker *w, thrum_executor *ex, thrum__run *run);
 /* Everything that belongs to an iteration has ended, detached functions too: whether there is another one. */
 static bool goes_on(thrum_handle *handle)
 {
-    bool cancelled = __atomic_load_n(&handle->root->attention, __ATOMIC_RELAXED) & THRUM__CANCELLED;
+    bool cancelled = thrum__is_cancelled(__atomic_load_n(&handle->root->attention, __ATOMIC_RELAXED));
     if (--handle->left == 0 || cancelled)
         return false;
     atomic_store_explicit(&handle->pending, 1, memory_order_relaxed);

@@ -90,12 +90,12 @@ static void call_spawned(worker *w, thrum__root *root, thrum_scope_fn *fn, void 
 {
     uint32_t attention = __atomic_load_n(&root->attention, __ATOMIC_RELAXED);
     watch watch;
-    if (attention & THRUM__CANCELLED)
+    if (thrum__is_cancelled(attention))
         return;
-    if (w && (attention & THRUM__WATCHED))
+    if (w && thrum__is_watched(attention))
         thrum__watch_begin(w, &watch, NULL, -1);
     call_in_scope(w, root, fn, arg);
-    if (w && (attention & THRUM__WATCHED))
+    if (w && thrum__is_watched(attention))
         thrum__watch_end(w, &watch);
 }
 
@@ -274,7 +274,7 @@ thrum_graph *thrum_scope_graph(thrum_scope *scope, const char *name)
 
 static bool is_cancelled(const thrum__root *root)
 {
-    return __atomic_load_n(&root->attention, __ATOMIC_RELAXED) & THRUM__CANCELLED;
+    return thrum__is_cancelled(__atomic_load_n(&root->attention, __ATOMIC_RELAXED));
 }
 
 /* In the order in which they were made; the list has the newest first. */

@@ -4,7 +4,8 @@
  *
  * Four walks: over the log, counting each task's successors (in `next`) and predecessors (in `strong`); over the tasks,
  * handing out room; over the log from its end, filling each list from its end, so that the cursor arrives at the list's
- * beginning and the order of adding is kept; over the tasks, marking where each list ends. Only the walks over the log
+ * beginning and the order of adding is kept; over the tasks, marking where each list ends and
+ * which member is nearest. Only the walks over the log
  * jump about in memory.
  */
 #include "model/graph_int.h"
@@ -95,17 +96,40 @@ static void fill_lists(thrum_graph *graph)
         }
 }
 
-/* The lists lie one behind the other: where one begins, the one before has ended. */
-static void mark_ends(thrum_graph *graph)
+static uintptr_t distance(const thrum_task *a, const thrum_task *b)
 {
+    return a < b ? (uintptr_t)b - (uintptr_t)a : (uintptr_t)a - (uintptr_t)b;
+}
+
+static void mark_nearest(const thrum_task *task, uintptr_t *begin, const uintptr_t *end)
+{
+    uintptr_t *nearest = begin;
+    for (uintptr_t *at = begin + 1; at < end; at++)
+        if (distance(task, thrum__word_task(*at)) < distance(task, thrum__word_task(*nearest)))
+            nearest = at;
+    *nearest |= THRUM__NEAR;
+}
+
+/* The lists lie one behind the other: where one begins, the one before has ended. */
+static void mark_lists(thrum_graph *graph)
+{
+    const thrum_task *before = NULL;
+    uintptr_t *end = graph->list + graph->list_words;
     FOR_EACH_TASK(graph, task)
     {
         uintptr_t *begin = (uintptr_t *)task->next;
-        if (begin && !(task->next & THRUM__ONE) && begin != graph->list)
+        if (!begin || (task->next & THRUM__ONE))
+            continue;
+        if (before) {
             begin[-1] |= THRUM__LAST;
+            mark_nearest(before, (uintptr_t *)before->next, begin);
+        }
+        before = task;
     }
-    if (graph->list_words)
-        graph->list[graph->list_words - 1] |= THRUM__LAST;
+    if (before) {
+        end[-1] |= THRUM__LAST;
+        mark_nearest(before, (uintptr_t *)before->next, end);
+    }
 }
 
 /* ---- The check for cycles ----------------------------------------------------------------------------------------- */
@@ -228,7 +252,7 @@ static int lay_out(thrum_graph *graph)
     graph->source_count = sources;
     hand_out_room(graph);
     fill_lists(graph);
-    mark_ends(graph);
+    mark_lists(graph);
     return check_cycles(graph);
 }
 

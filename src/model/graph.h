@@ -13,6 +13,7 @@
  *
  *   THRUM__LAST  the list ends here
  *   THRUM__SOLE  the successor has this one predecessor only: it is ready at once and its counter is not used
+ *   THRUM__NEAR  of the list's members this one is nearest in memory to the task: the one to run next if it is ready
  *
  * A task with exactly one successor has the word itself in its record (flag THRUM__ONE) and no list. Weak edges, which
  * part from conditions, will take another of the flags.
@@ -21,7 +22,7 @@
  *   1. strong = number of words that lead to the task; pending = strong while no run is under way.
  *   2. A word is flagged SOLE exactly if its task's strong is 1.
  *   3. sources holds the tasks with strong = 0, in the order of creation.
- *   4. The lists lie in the order of their tasks and fill `list` exactly.
+ *   4. The lists lie in the order of their tasks and fill `list` exactly; each has one word flagged NEAR.
  */
 #ifndef THRUM_MODEL_GRAPH_H
 #define THRUM_MODEL_GRAPH_H
@@ -37,6 +38,7 @@ enum {
     THRUM__LAST = 1,
     THRUM__SOLE = 2,
     THRUM__ONE = 4,
+    THRUM__NEAR = 8,
     THRUM__FLAGS = 31,
 
     THRUM__CHUNK_BYTES = 1 << 16,
