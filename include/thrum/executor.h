@@ -48,7 +48,8 @@ THRUM_API int thrum_executor_free(thrum_executor *ex);
 /* The default executor, or NULL with a message when it could not be made. It must not be freed. */
 THRUM_API thrum_executor *thrum_executor_default(void);
 
-/* How many tasks may run at once; 0 for a threadless executor, where it is as many as there are waiting threads. */
+/* How many tasks may run at once; 1 for a threadless executor, though there each waiting thread runs what it waits for.
+ * 0 when there is no executor. */
 THRUM_API int thrum_executor_workers(const thrum_executor *ex);
 
 /* Waits until everything that was started on it has ended. The errors of runs and submitted functions belong to their

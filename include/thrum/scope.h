@@ -100,6 +100,7 @@ struct thrum_scope {
     uintptr_t more; /* not 0: joining has more to do than children, and the fields below count */
     thrum__root own;
     thrum__worker *real; /* while `worker` is one without room, so that spawning takes the slow path */
+    thrum__spawn *real_first;
     void *graphs;
 };
 
@@ -111,7 +112,7 @@ THRUM_API void thrum__wake(thrum__worker *worker);
 
 static inline void thrum__inline_open(thrum_scope *scope, thrum_scope *up)
 {
-    if (!up) {
+    if (__builtin_expect(!up || up->more != 0, 0)) {
         thrum_scope_open(scope, up);
         return;
     }

@@ -47,7 +47,7 @@ int thrum__deque_init(thrum__deque *deque);
 void thrum__deque_fini(thrum__deque *deque);
 
 /* Makes room for one more word: false without memory. */
-bool thrum__deque_grow_owner(thrum__deque *deque);
+__attribute__((cold)) bool thrum__deque_grow_owner(thrum__deque *deque);
 
 bool thrum__deque_check(const thrum__deque *deque);
 

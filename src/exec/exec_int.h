@@ -62,7 +62,7 @@ struct thrum_handle {
     _Atomic uint32_t done;         /* a futex */
     _Atomic uint32_t holders;      /* the user, and the executor until it is done */
     _Atomic uint32_t pending;      /* the work itself, and each detached function */
-    _Atomic uint32_t claimed;      /* of functions: somebody runs it */
+    _Atomic uint32_t queued;       /* of functions: in the domain's queue; whoever takes it from there runs it */
     _Atomic(thrum__run *) run;     /* of graphs: while it runs, else NULL */
     _Atomic(const void *) ender;   /* the thread that calls the callbacks: the address of its thrum__self */
     _Atomic(thrum_handle *) awaited_from; /* a handle one of whose tasks waits for this one */
@@ -79,7 +79,7 @@ struct thrum_handle {
     bool quiet;                    /* no handle was given out: errors go to the executor */
     bool frees_arg;                /* of functions: the argument is a copy */
     thrum_handle *owner;           /* of detached functions: the handle in whose `pending` they count */
-    thrum_handle *next;            /* in the graph's queue or the domain's */
+    thrum_handle *next, *previous; /* in the graph's queue or the domain's; the first one's previous is the last */
     thrum__lock lock;              /* callbacks */
     callback *callbacks, **last_callback;
 };
@@ -138,7 +138,7 @@ struct domain {
     _Atomic int count;
     int most, own;
     thrum__lock lock;
-    thrum_handle *first, *last;    /* functions that nobody has */
+    thrum_handle *first;           /* functions that nobody has, the newest last */
     thrum__run *open;              /* runs with sources that nobody has, the newest last */
     _Atomic uint32_t waiting;      /* how many of both: to look at without the lock */
     int64_t spin_ns;
@@ -228,8 +228,8 @@ bool thrum__run_join_open(domain *d, const thrum__run *only, found *f);
 /* Starts the handle's run; with `w`, the caller is its first strand and this returns when the caller has nothing more to
  * do in it. */
 void thrum__run_begin(thrum_handle *handle, worker *w);
-/* The same for the next in a queue, which may have nothing to do. */
-void thrum__run_begin_queued(thrum_handle *handle);
+/* The same for the next in a queue. False: it has nothing to do, and is to be ended. */
+bool thrum__run_begin_queued(thrum_handle *handle);
 /* The last detached function of an iteration has ended, after its graph. */
 void thrum__run_detached_ended(thrum_handle *handle);
 /* Runs a graph once as part of the calling task; errors go to `root`. */
@@ -245,7 +245,6 @@ void thrum__handle_abandon(thrum_handle *handle); /* one that was never started 
 void thrum__handle_lower(thrum_handle *handle); /* one of its pending parts has ended */
 void thrum__handle_end(thrum_handle *handle);   /* all have */
 void thrum__handle_run(worker *w, thrum_handle *handle);
-bool thrum__handle_claim(thrum_handle *handle);
 void thrum__queue_put(domain *d, thrum_handle *handle);
 thrum_handle *thrum__queue_take(domain *d, const thrum_handle *owner);
 void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task);
@@ -255,7 +254,7 @@ bool thrum__is_done(const thrum_handle *handle);
 
 /* ---- scope.c ------------------------------------------------------------------------------------------------------ */
 
-bool thrum__spawn_steal(worker *thief, worker *victim, const thrum__spawn *least, found *f);
+bool thrum__spawn_steal(worker *thief, worker *victim, const thrum__spawn *helped, found *f);
 void thrum__spawn_run(worker *w, const found *f);
 bool thrum__spawn_visible(const worker *w);
 void thrum__call_scope(worker *w, thrum__root *root, thrum_scope_fn *fn, void *arg);

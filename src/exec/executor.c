@@ -467,7 +467,7 @@ int thrum_executor_wait(thrum_executor *ex)
 int thrum_executor_workers(const thrum_executor *ex)
 {
     ex = thrum__executor_or_default((thrum_executor *)(uintptr_t)ex);
-    return ex ? ex->workers : 0;
+    return !ex ? 0 : ex->threadless ? 1 : ex->workers;
 }
 
 int thrum_worker_index(void)

@@ -6,7 +6,7 @@
  * drop it frees it. `pending` counts what must end before it has ended; whoever lowers it to zero ends it.
  *
  * The end, in this order: the graph's queue moves on (so that a waiter may free the graph), callbacks are called, `done`
- * is set, waiters are woken, the executor is told. Setting `done` is a release; reading it in thrum_wait and thrum_done
+ * is set, waiters are woken, the executor is told, and the next run of the graph begins. Setting `done` is a release; reading it in thrum_wait and thrum_done
  * is an acquire: what the tasks wrote is there for whoever waited.
  */
 #include "exec/exec_int.h"
@@ -102,7 +102,8 @@ static void call_back_and_finish(thrum_handle *handle)
         thrum__futex_wake(&handle->done, INT_MAX);
 }
 
-void thrum__handle_end(thrum_handle *handle)
+/* One handle's end; returns the next run of the same graph, which is to begin. */
+static thrum_handle *end_one(thrum_handle *handle)
 {
     thrum_executor *ex = handle->ex;
     thrum_handle *owner = handle->owner;
@@ -110,13 +111,20 @@ void thrum__handle_end(thrum_handle *handle)
     int code = thrum__root_code(&handle->object.root);
     if (code && handle->quiet && handle->root == &handle->object.root)
         thrum__root_fail(&ex->object.root, code, thrum__root_text(&handle->object.root));
-    if (next)
-        thrum__run_begin_queued(next);
     call_back_and_finish(handle);
     thrum__handle_drop(handle);
     if (owner)
         thrum__handle_lower(owner);
     thrum__outstanding_lower(ex);
+    return next;
+}
+
+/* Runs without anything to do end where they would begin: in a loop, for there may be many. */
+void thrum__handle_end(thrum_handle *handle)
+{
+    do
+        handle = end_one(handle);
+    while (handle && !thrum__run_begin_queued(handle));
 }
 
 void thrum__handle_lower(thrum_handle *handle)
@@ -153,13 +161,6 @@ int thrum_then(thrum_handle *handle, thrum_fn *fn, void *arg)
 
 /* ---- Functions ---------------------------------------------------------------------------------------------------- */
 
-/* A function is in the queue and may be waited for at the same time: whoever claims it runs it. */
-bool thrum__handle_claim(thrum_handle *handle)
-{
-    return atomic_load_explicit(&handle->claimed, memory_order_relaxed) == 0 &&
-           atomic_exchange_explicit(&handle->claimed, 1, memory_order_acquire) == 0;
-}
-
 static void call_function(worker *w, thrum_handle *handle)
 {
     uint32_t attention = __atomic_load_n(&handle->root->attention, __ATOMIC_RELAXED);
@@ -187,20 +188,22 @@ void thrum__handle_run(worker *w, thrum_handle *handle)
     thrum__handle_lower(handle);
 }
 
-/* The queue holds a handle of its own: one that a waiter claimed is dropped when the queue comes to it. */
+/* A function waits in the domain's queue until a worker or a waiter takes it out, under the lock: that decides who runs
+ * it. */
 void thrum__queue_put(domain *d, thrum_handle *handle)
 {
     thrum_executor *ex = handle->ex;
-    atomic_fetch_add_explicit(&handle->holders, 1, memory_order_relaxed);
     /* The function may end before this returns: the executor must not. */
     thrum__outstanding_raise(ex);
     thrum__lock_take(&d->lock);
     handle->next = NULL;
-    if (d->last)
-        d->last->next = handle;
+    handle->previous = d->first ? d->first->previous : handle;
+    if (d->first)
+        d->first->previous->next = handle;
     else
         d->first = handle;
-    d->last = handle;
+    d->first->previous = handle;
+    atomic_store_explicit(&handle->queued, 1, memory_order_relaxed);
     /* Sequentially consistent, as is the change of the life cycle's word by whoever goes to sleep: either this thread
      * sees the sleeper, or the sleeper sees this. */
     atomic_fetch_add_explicit(&d->waiting, 1, memory_order_seq_cst);
@@ -209,41 +212,48 @@ void thrum__queue_put(domain *d, thrum_handle *handle)
     thrum__outstanding_lower(ex);
 }
 
-/* The oldest in the queue; of those detached in `owner` if that is not NULL. */
-static thrum_handle *queue_remove(domain *d, const thrum_handle *owner)
+static void unlink_locked(domain *d, thrum_handle *handle)
 {
+    if (handle->next)
+        handle->next->previous = handle->previous;
+    else
+        d->first->previous = handle->previous;
+    if (d->first == handle)
+        d->first = handle->next;
+    else
+        handle->previous->next = handle->next;
+    handle->next = NULL;
+    atomic_store_explicit(&handle->queued, 0, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&d->waiting, 1, memory_order_relaxed);
+}
+
+/* The oldest in the queue; of those detached in `owner` if that is not NULL. */
+thrum_handle *thrum__queue_take(domain *d, const thrum_handle *owner)
+{
+    if (atomic_load_explicit(&d->waiting, memory_order_relaxed) == 0)
+        return NULL;
     thrum__lock_take(&d->lock);
-    thrum_handle *before = NULL, *handle = d->first;
-    while (handle && owner && handle->owner != owner) {
-        before = handle;
+    thrum_handle *handle = d->first;
+    while (handle && owner && handle->owner != owner)
         handle = handle->next;
-    }
-    if (handle) {
-        if (before)
-            before->next = handle->next;
-        else
-            d->first = handle->next;
-        if (d->last == handle)
-            d->last = before;
-        atomic_fetch_sub_explicit(&d->waiting, 1, memory_order_relaxed);
-    }
+    if (handle)
+        unlink_locked(d, handle);
     thrum__lock_give(&d->lock);
     return handle;
 }
 
-thrum_handle *thrum__queue_take(domain *d, const thrum_handle *owner)
+/* This very one, if it is still there. The first look needs no order: whoever put it there did so before the caller had
+ * the handle. */
+static bool queue_take_this(domain *d, thrum_handle *handle)
 {
-    while (atomic_load_explicit(&d->waiting, memory_order_relaxed) > 0) {
-        thrum_handle *handle = queue_remove(d, owner);
-        if (!handle)
-            return NULL;
-        bool mine = thrum__handle_claim(handle);
-        /* Claimed, it lives until it has run: the executor holds it. */
-        thrum__handle_drop(handle);
-        if (mine)
-            return handle;
-    }
-    return NULL;
+    if (!atomic_load_explicit(&handle->queued, memory_order_relaxed))
+        return false;
+    thrum__lock_take(&d->lock);
+    bool there = atomic_load_explicit(&handle->queued, memory_order_relaxed);
+    if (there)
+        unlink_locked(d, handle);
+    thrum__lock_give(&d->lock);
+    return there;
 }
 
 static thrum_handle *submit(thrum_executor *ex, thrum_fn *fn, void *arg, const char *what)
@@ -299,10 +309,12 @@ int thrum_scope_run(thrum_executor *ex, thrum_scope_fn *fn, void *arg)
     bool inside = self && self->ex == ex;
     thrum__note_awaited(handle, self);
     worker *w = inside ? self : ex->callers_help ? thrum__guest_enter(ex, false) : NULL;
-    if (w)
+    if (w) {
+        thrum__handle_run(w, handle);
         thrum__wait_as(w, handle, inside);
-    else
+    } else {
         thrum__queue_put(&ex->cpu, handle);
+    }
     if (w && !inside)
         thrum__guest_leave(w);
     err = thrum_wait(handle);
@@ -329,7 +341,7 @@ static thrum__run *run_to_help(thrum_handle *handle)
 
 static bool find_function(worker *w, thrum_handle *handle, found *f)
 {
-    bool own = handle->work != WORK_GRAPH && thrum__handle_claim(handle);
+    bool own = queue_take_this(w->domain, handle);
     thrum_handle *function = own ? handle : thrum__queue_take(w->domain, handle);
     *f = (found){.kind = FOUND_FUNCTION, .handle = function};
     return function != NULL;

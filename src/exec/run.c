@@ -40,13 +40,16 @@ enum { AHEAD = 256 };
 
 enum { MOST_AT_ONCE = 512 }; /* sources taken in one go: enough to make the shared cursor cheap, few enough to share */
 
+/* The loop over tasks is one function, whatever the compiler thinks of its size. */
+#define HOT inline __attribute__((always_inline))
+
 /* ---- Completing a task -------------------------------------------------------------------------------------------- */
 
 /* One predecessor has completed. True: it was the last one, and the task is ready.
  *
  * When one is missing, the caller is it: nobody else will touch the counter, and no read-modify-write is needed. The
  * acquire pairs with the other predecessors' releases in the subtraction: their work happens before the task's. */
-static inline bool arrive(thrum_task *task)
+static HOT bool arrive(thrum_task *task)
 {
     uint32_t missing = atomic_load_explicit(&task->pending, memory_order_acquire);
     if (missing != 1 && atomic_fetch_sub_explicit(&task->pending, 1, memory_order_acq_rel) != 1)
@@ -57,9 +60,9 @@ static inline bool arrive(thrum_task *task)
 }
 
 /* A deque that can grow no more: run the task here and now, and what it makes ready in turn. */
-static void run_at_once(worker *w, thrum__run *run, thrum_task *task);
+static __attribute__((noinline, cold)) void run_at_once(worker *w, thrum__run *run, thrum_task *task);
 
-static inline void push(worker *w, thrum__run *run, thrum_task *task)
+static HOT void push(worker *w, thrum__run *run, thrum_task *task)
 {
     if (__builtin_expect(!thrum__deque_push_owner(&w->deque, (uintptr_t)task | run->tag), 0)) {
         run_at_once(w, run, task);
@@ -72,7 +75,7 @@ static inline void push(worker *w, thrum__run *run, thrum_task *task)
 /* The task has completed: its ready successors are pushed but for one, which is returned to run next without touching
  * the deque. That one is the nearest in memory if it is ready (freezing has marked it): in a grid this walks along the
  * row, whatever the order of the edges was. */
-static inline thrum_task *complete(worker *w, thrum__run *run, const thrum_task *task)
+static HOT thrum_task *complete(worker *w, thrum__run *run, const thrum_task *task)
 {
     uintptr_t next = task->next;
     if (next & THRUM__ONE) {
@@ -123,7 +126,7 @@ static __attribute__((noinline)) void call_slowly(worker *w, thrum__run *run, co
 
 /* `attention` is the root's: handed down so that it stays in a register. Its sign bit is set when it is not zero, as is
  * that of `strong` for scope tasks: one test for both. */
-static inline void call(worker *w, thrum__run *run, const uint32_t *attention, const thrum_task *task)
+static HOT void call(worker *w, thrum__run *run, const uint32_t *attention, const thrum_task *task)
 {
     __builtin_prefetch((const char *)task + AHEAD);
     if (__builtin_expect((int32_t)(__atomic_load_n(attention, __ATOMIC_RELAXED) | task->strong) < 0, 0))
@@ -149,7 +152,7 @@ static void run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
     }
 }
 
-static void run_at_once(worker *w, thrum__run *run, thrum_task *task)
+static __attribute__((noinline, cold)) void run_at_once(worker *w, thrum__run *run, thrum_task *task)
 {
     while (task) {
         call(w, run, &run->root->attention, task);
@@ -499,18 +502,25 @@ static thrum_handle *start(thrum_executor *ex, thrum_graph *graph, uint64_t n, t
     return handle;
 }
 
-/* What begin means for a graph without tasks, or no runs at all: it ends. */
+static bool has_nothing_to_do(const thrum_handle *handle)
+{
+    return handle->left == 0 || handle->graph->source_count == 0;
+}
+
+bool thrum__run_begin_queued(thrum_handle *handle)
+{
+    if (has_nothing_to_do(handle))
+        return false;
+    thrum__run_begin(handle, NULL);
+    return true;
+}
+
 static void begin(thrum_handle *handle, worker *w)
 {
-    if (handle->left == 0 || handle->graph->source_count == 0)
+    if (has_nothing_to_do(handle))
         thrum__handle_lower(handle);
     else
         thrum__run_begin(handle, w);
-}
-
-void thrum__run_begin_queued(thrum_handle *handle)
-{
-    begin(handle, NULL);
 }
 
 void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root)

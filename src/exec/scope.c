@@ -62,7 +62,9 @@ struct scope_graph {
 
 static worker *real_worker(const thrum_scope *scope)
 {
-    return (worker *)(scope->worker == &no_worker ? scope->real : scope->worker);
+    if (scope->worker != &no_worker)
+        return (worker *)scope->worker;
+    return (worker *)(scope->more & MORE_DETACHED ? scope->real : NULL);
 }
 
 /* ---- Calling ------------------------------------------------------------------------------------------------------ */
@@ -74,7 +76,6 @@ static void call_in_scope(worker *w, thrum__root *root, thrum_scope_fn *fn, void
     scope.first = scope.worker->top;
     scope.root = root;
     scope.more = 0;
-    scope.real = NULL;
     fn(&scope, arg);
     if (scope.worker->top != scope.first || scope.more)
         thrum__join_slow(&scope);
@@ -113,12 +114,24 @@ static void wake_owner_if_waiting(worker *owner, uintptr_t state)
         thrum__unpark(&owner->join_parker);
 }
 
-/* Claims the victim's oldest child, if it lies at `least` or above (NULL: anywhere). */
-bool thrum__spawn_steal(worker *thief, worker *victim, const thrum__spawn *least, found *f)
+static bool is_settled(uintptr_t state)
+{
+    return state & (FINISHED | READY);
+}
+
+static uintptr_t state_of(const thrum__spawn *place)
+{
+    return __atomic_load_n(&place->state, __ATOMIC_ACQUIRE);
+}
+
+/* Claims the victim's oldest child. With `helped`, a child that the victim stole from the thief and runs, only what
+ * descends from it: places from helped->u.thief_first on. That must still be so after the claim: the victim may have
+ * finished, and pushed something else at the same place; if it has not finished then, it had not at the claim. */
+bool thrum__spawn_steal(worker *thief, worker *victim, const thrum__spawn *helped, found *f)
 {
     /* Acquire, with the owner's release in the join: the place below was emptied before bottom came back to it. */
     thrum__spawn *place = atomic_load_explicit(&victim->bottom, memory_order_acquire);
-    if (place < least)
+    if (helped && place < helped->u.thief_first)
         return false;
     uintptr_t state = __atomic_load_n(&place->state, __ATOMIC_RELAXED);
     if (!(state & READY))
@@ -126,7 +139,8 @@ bool thrum__spawn_steal(worker *thief, worker *victim, const thrum__spawn *least
     /* Acquire, with the release of the spawn: fn, arg and root are there. */
     if (!__atomic_compare_exchange_n(&place->state, &state, (uintptr_t)thief, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return false;
-    if (atomic_load_explicit(&victim->bottom, memory_order_relaxed) != place) {
+    if (atomic_load_explicit(&victim->bottom, memory_order_relaxed) != place ||
+        (helped && is_settled(state_of(helped)))) {
         wake_owner_if_waiting(victim, __atomic_exchange_n(&place->state, state, __ATOMIC_RELEASE));
         return false;
     }
@@ -156,16 +170,6 @@ void thrum__spawn_run(worker *w, const found *f)
 
 /* ---- Joining ------------------------------------------------------------------------------------------------------ */
 
-static uintptr_t state_of(const thrum__spawn *place)
-{
-    return __atomic_load_n(&place->state, __ATOMIC_ACQUIRE);
-}
-
-static bool is_settled(uintptr_t state)
-{
-    return state & (FINISHED | READY);
-}
-
 /* Parks until the thief is done (or gives the child back). The bit is set by compare-and-swap, so the thief either sees
  * it in the exchange that settles the place, or has settled it already. */
 static void park_for_thief(worker *w, thrum__spawn *place)
@@ -192,7 +196,7 @@ static void wait_for_thief(worker *w, thrum__spawn *place)
         if (is_settled(state))
             return;
         worker *thief = (worker *)(state & ~(uintptr_t)STATE_BITS);
-        if ((state & RUNNING) && thrum__spawn_steal(w, thief, place->u.thief_first, &f)) {
+        if ((state & RUNNING) && thrum__spawn_steal(w, thief, place, &f)) {
             thrum__spawn_run(w, &f);
             looking_since = 0;
             continue;
@@ -310,7 +314,6 @@ static void open_in(thrum_scope *scope, thrum__worker *spawn, thrum__root *root)
     scope->first = spawn->top;
     scope->root = root;
     scope->more = 0;
-    scope->real = NULL;
 }
 
 /* A scope outside tasks has its own root, and keeps its thread a guest until the join. */
@@ -331,7 +334,7 @@ void(thrum_scope_open)(thrum_scope *scope, thrum_scope *up)
 {
     worker *self = thrum__self;
     if (up)
-        open_in(scope, up->worker == &no_worker && up->real ? up->real : up->worker, up->root);
+        open_in(scope, up->more & MORE_DETACHED ? up->real : up->worker, up->root);
     else if (self && self->root)
         open_in(scope, &self->spawn, self->root);
     else
@@ -430,9 +433,11 @@ int thrum_scope_detach(thrum_scope *scope)
                                   : "the scope is NULL");
     if (scope->more & MORE_DETACHED)
         return 0;
-    /* What was spawned before is joined as usual; the scope keeps its place in the stack. */
+    /* What was spawned before is joined as usual. Until then the scope looks like one with no room and no children. */
     scope->real = scope->worker;
+    scope->real_first = scope->first;
     scope->worker = &no_worker;
+    scope->first = no_worker.top;
     scope->more |= MORE_DETACHED;
     return 0;
 }
@@ -454,12 +459,14 @@ static int close_outside(worker *w, thrum_scope *scope)
 int thrum__join_slow(thrum_scope *scope)
 {
     worker *w = real_worker(scope);
+    if (scope->more & MORE_DETACHED) {
+        scope->worker = scope->real;
+        scope->first = scope->real_first;
+    }
     if (scope->more & MORE_GRAPHS)
         run_graphs(w, scope);
     while (w && w->spawn.top != scope->first)
         join_newest(w);
-    if (scope->more & MORE_DETACHED)
-        scope->worker = scope->real;
     bool outside = scope->more & MORE_ROOT;
     scope->more = 0;
     return outside ? close_outside(w, scope) : thrum__root_code(scope->root);

@@ -7,7 +7,8 @@
  * wake-up that is lost, or merely comes too late, is a deadlock.
  *
  * A push is a plain store followed by a plain load of the life word: the store waits in the pusher's store buffer
- * (pushed > visible) and comes out whenever it likes. A heavy barrier empties the buffers of all.
+ * (pushed > visible) and comes out whenever it likes. A heavy barrier empties the buffers of all. The look of the last
+ * searcher that finds work needs one too: a push that saw it searching may still be in its buffer.
  *
  * What is left out: the life word is changed in atomic steps, as its compare-and-swap does. Looking for work goes from
  * deque to deque and is not atomic.
@@ -43,6 +44,11 @@
 #define SLEEPER_SEES false
 #else
 #define SLEEPER_SEES seen
+#endif
+#ifdef WITHOUT_LOOK_ASIDE
+#define LEAVER_SEES false
+#else
+#define LEAVER_SEES seen
 #endif
 
 /* The life word, and the sleepers' stack. */
@@ -189,10 +195,30 @@ work:
     goto search
 }
 
+/* thrum__step_aside. Changing the word empties the guest's own buffer. */
+inline step_aside()
+{
+    atomic { assert(awake > 0); visible[me] = pushed[me]; awake--; seen = WAKE_WANTED; others = awake > 0 }
+    if
+    :: seen ->
+        if
+        :: others -> heavy_barrier()
+        :: else -> skip
+        fi;
+        look();
+        if
+        :: LEAVER_SEES -> wake_one()
+        :: else -> skip
+        fi
+    :: else -> skip
+    fi;
+    atomic { seen = false; others = false }
+}
+
 active [GUESTS] proctype guest()
 {
     byte g, sleeper, me = _pid - WORKERS;
-    bool woke, seen;
+    bool woke, seen, others;
 
     do
     :: pushed[me] < TASKS ->
@@ -203,18 +229,16 @@ active [GUESTS] proctype guest()
         fi
     :: else -> break
     od;
+#ifdef PARKS
+    /* The guest waits inside a task, with tasks in its deque: it lends its place. */
+    step_aside();
     started == TOTAL;
-
-    /* thrum__step_aside */
-    atomic { assert(awake > 0); awake--; guests_inside--; seen = WAKE_WANTED }
-    if
-    :: seen -> heavy_barrier(); look();
-        if
-        :: seen -> wake_one()
-        :: else -> skip
-        fi
-    :: else -> skip
-    fi
+    awake++;
+#else
+    started == TOTAL;
+#endif
+    step_aside();
+    guests_inside--
 }
 
 /* The store buffers. They empty themselves sooner or later, each in the order of the stores. */

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Who goes to sleep does not look a last time.
+ *
+ * cc: -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=512
+ * run: -m100000
+ */
+#define WITHOUT_LAST_LOOK
+#include "sleep.pml"

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The work-stealing deque: the owner's end, the thieves' end, growing, and both ends at once.
+ */
+#include "tasks.h"
+
+#include "base/alloc.h"
+#include "conc/deque.h"
+
+static void push_from_to(thrum__deque *deque, uintptr_t first, uintptr_t last)
+{
+    for (uintptr_t word = first; word <= last; word++)
+        assert_true(thrum__deque_push_owner(deque, word));
+}
+
+/* What a thief does: the oldest word, or 0. */
+static uintptr_t steal(thrum__deque *deque)
+{
+    int64_t number;
+    uintptr_t word = thrum__deque_peek(deque, &number);
+    return word && thrum__deque_take(deque, number) ? word : 0;
+}
+
+TEST(the_owner_gets_the_newest_word_first)
+{
+    thrum__deque deque;
+    assert_int_equal(thrum__deque_init(&deque), 0);
+    assert_int_equal(thrum__deque_pop_owner(&deque, 0), 0);
+    push_from_to(&deque, 1, 100);
+    for (uintptr_t word = 100; word > 0; word--)
+        assert_int_equal(thrum__deque_pop_owner(&deque, 0), word);
+    assert_int_equal(thrum__deque_pop_owner(&deque, 0), 0);
+    assert_true(thrum__deque_check(&deque));
+    thrum__deque_fini(&deque);
+}
+
+TEST(a_thief_gets_the_oldest_word_first)
+{
+    thrum__deque deque;
+    assert_int_equal(thrum__deque_init(&deque), 0);
+    assert_int_equal(steal(&deque), 0);
+    push_from_to(&deque, 1, 100);
+    for (uintptr_t word = 1; word <= 100; word++)
+        assert_int_equal(steal(&deque), word);
+    assert_int_equal(steal(&deque), 0);
+    assert_int_equal(thrum__deque_pop_owner(&deque, 0), 0);
+    thrum__deque_fini(&deque);
+}
+
+TEST(a_pop_leaves_what_lies_below_its_base)
+{
+    thrum__deque deque;
+    assert_int_equal(thrum__deque_init(&deque), 0);
+    push_from_to(&deque, 1, 3);
+    int64_t base = thrum__deque_bottom_owner(&deque);
+    assert_int_equal(base, 3);
+    assert_int_equal(thrum__deque_pop_owner(&deque, base), 0);
+    push_from_to(&deque, 4, 5);
+    assert_int_equal(thrum__deque_pop_owner(&deque, base), 5);
+    assert_int_equal(thrum__deque_pop_owner(&deque, base), 4);
+    assert_int_equal(thrum__deque_pop_owner(&deque, base), 0);
+    assert_true(thrum__deque_has_words(&deque));
+    assert_int_equal(thrum__deque_pop_owner(&deque, 0), 3);
+    thrum__deque_fini(&deque);
+}
+
+TEST(a_base_holds_when_thieves_have_gone_beyond_it)
+{
+    thrum__deque deque;
+    assert_int_equal(thrum__deque_init(&deque), 0);
+    push_from_to(&deque, 1, 4);
+    for (uintptr_t word = 1; word <= 4; word++)
+        assert_int_equal(steal(&deque), word);
+    assert_int_equal(thrum__deque_pop_owner(&deque, 2), 0);
+    assert_int_equal(thrum__deque_bottom_owner(&deque), 4);
+    push_from_to(&deque, 5, 5);
+    assert_int_equal(thrum__deque_pop_owner(&deque, 2), 5);
+    assert_int_equal(thrum__deque_pop_owner(&deque, 2), 0);
+    assert_int_equal(thrum__deque_bottom_owner(&deque), 5);
+    thrum__deque_fini(&deque);
+}
+
+TEST(a_take_fails_when_the_owner_has_popped_the_word)
+{
+    thrum__deque deque;
+    int64_t number = -1;
+    assert_int_equal(thrum__deque_init(&deque), 0);
+    push_from_to(&deque, 7, 7);
+    assert_int_equal(thrum__deque_peek(&deque, &number), 7);
+    assert_int_equal(number, 0);
+    assert_int_equal(thrum__deque_pop_owner(&deque, 0), 7);
+    assert_false(thrum__deque_take(&deque, number));
+    push_from_to(&deque, 8, 8);
+    assert_false(thrum__deque_take(&deque, number));
+    assert_int_equal(steal(&deque), 8);
+    thrum__deque_fini(&deque);
+}
+
+TEST(a_take_fails_when_another_thief_was_first)
+{
+    thrum__deque deque;
+    int64_t first, second;
+    assert_int_equal(thrum__deque_init(&deque), 0);
+    push_from_to(&deque, 1, 2);
+    assert_int_equal(thrum__deque_peek(&deque, &first), 1);
+    assert_int_equal(thrum__deque_peek(&deque, &second), 1);
+    assert_true(thrum__deque_take(&deque, first));
+    assert_false(thrum__deque_take(&deque, second));
+    assert_int_equal(thrum__deque_pop_owner(&deque, 0), 2);
+    thrum__deque_fini(&deque);
+}
+
+TEST(a_peek_that_is_not_followed_by_a_take_changes_nothing)
+{
+    thrum__deque deque;
+    int64_t number;
+    assert_int_equal(thrum__deque_init(&deque), 0);
+    push_from_to(&deque, 1, 2);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(thrum__deque_peek(&deque, &number), 1);
+    assert_int_equal(thrum__deque_pop_owner(&deque, 0), 2);
+    assert_int_equal(thrum__deque_pop_owner(&deque, 0), 1);
+    assert_int_equal(thrum__deque_peek(&deque, &number), 0);
+    thrum__deque_fini(&deque);
+}
+
+TEST(growing_keeps_every_word_in_its_order)
+{
+    enum { MOST = 5 * THRUM__DEQUE_FIRST, STOLEN = 300 };
+    thrum__deque deque;
+    assert_int_equal(thrum__deque_init(&deque), 0);
+    push_from_to(&deque, 1, STOLEN);
+    for (uintptr_t word = 1; word <= STOLEN; word++)
+        assert_int_equal(steal(&deque), word);
+    push_from_to(&deque, STOLEN + 1, MOST);
+    assert_true(thrum__deque_check(&deque));
+    for (uintptr_t word = MOST; word > MOST / 2; word--)
+        assert_int_equal(thrum__deque_pop_owner(&deque, 0), word);
+    for (uintptr_t word = STOLEN + 1; word <= MOST / 2; word++)
+        assert_int_equal(steal(&deque), word);
+    assert_false(thrum__deque_has_words(&deque));
+    thrum__deque_fini(&deque);
+}
+
+TEST(a_word_that_was_seen_before_growing_can_be_taken_after)
+{
+    thrum__deque deque;
+    int64_t number;
+    assert_int_equal(thrum__deque_init(&deque), 0);
+    push_from_to(&deque, 1, THRUM__DEQUE_FIRST);
+    assert_int_equal(thrum__deque_peek(&deque, &number), 1);
+    push_from_to(&deque, THRUM__DEQUE_FIRST + 1, THRUM__DEQUE_FIRST + 1);
+    assert_true(thrum__deque_take(&deque, number));
+    assert_int_equal(steal(&deque), 2);
+    thrum__deque_fini(&deque);
+}
+
+TEST(thieves_that_make_room_spare_the_deque_the_growing)
+{
+    thrum__deque deque;
+    assert_int_equal(thrum__deque_init(&deque), 0);
+    thrum__alloc_fail_after(0);
+    for (uintptr_t word = 1; word <= 4 * THRUM__DEQUE_FIRST; word++) {
+        assert_true(thrum__deque_push_owner(&deque, word));
+        if (word > THRUM__DEQUE_FIRST / 2)
+            assert_int_equal(steal(&deque), word - THRUM__DEQUE_FIRST / 2);
+    }
+    thrum__alloc_fail_after(-1);
+    thrum__deque_fini(&deque);
+}
+
+TEST(a_full_deque_without_memory_refuses_the_word_and_keeps_the_rest)
+{
+    thrum__deque deque;
+    assert_int_equal(thrum__deque_init(&deque), 0);
+    push_from_to(&deque, 1, THRUM__DEQUE_FIRST);
+    thrum__alloc_fail_after(0);
+    assert_false(thrum__deque_push_owner(&deque, 5000));
+    assert_false(thrum__deque_push_owner(&deque, 5000));
+    assert_true(thrum__deque_check(&deque));
+    assert_int_equal(steal(&deque), 1);
+    assert_true(thrum__deque_push_owner(&deque, 5001));
+    assert_false(thrum__deque_push_owner(&deque, 5002));
+    thrum__alloc_fail_after(-1);
+    assert_true(thrum__deque_push_owner(&deque, 5003));
+    assert_int_equal(thrum__deque_pop_owner(&deque, 0), 5003);
+    assert_int_equal(thrum__deque_pop_owner(&deque, 0), 5001);
+    assert_int_equal(thrum__deque_pop_owner(&deque, 0), THRUM__DEQUE_FIRST);
+    assert_int_equal(steal(&deque), 2);
+    thrum__deque_fini(&deque);
+}
+
+TEST(a_deque_without_memory_is_not_made)
+{
+    thrum__deque deque;
+    thrum__alloc_fail_after(0);
+    assert_int_equal(thrum__deque_init(&deque), -1);
+    thrum__alloc_fail_after(-1);
+}
+
+/* ---- Threads ------------------------------------------------------------------------------------------------------ */
+
+enum { THIEVES = 3 };
+
+/* A word is the address of an item. `content` is plain: the deque alone orders the owner's write before the reader's. */
+struct item {
+    size_t content;
+    atomic_int taken;
+};
+
+struct duel {
+    thrum__deque deque;
+    struct item *items;
+    size_t count;
+    atomic_size_t out;
+    atomic_int mistakes;
+};
+
+static void take_item(struct duel *duel, uintptr_t word)
+{
+    struct item *item = (struct item *)word;
+    if (item->content != (size_t)(item - duel->items) + 1)
+        atomic_fetch_add_explicit(&duel->mistakes, 1, memory_order_relaxed);
+    if (atomic_fetch_add_explicit(&item->taken, 1, memory_order_relaxed) != 0)
+        atomic_fetch_add_explicit(&duel->mistakes, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&duel->out, 1, memory_order_relaxed);
+}
+
+static void *be_thief(void *arg)
+{
+    struct duel *duel = arg;
+    while (atomic_load_explicit(&duel->out, memory_order_relaxed) < duel->count) {
+        uintptr_t word = steal(&duel->deque);
+        if (word)
+            take_item(duel, word);
+        else
+            sched_yield();
+    }
+    return NULL;
+}
+
+/* Pushes in bursts and pops most of each again; burst and rest are chosen so that the last word is often fought for. */
+static void be_owner(struct duel *duel, size_t burst)
+{
+    size_t pushed = 0;
+    while (pushed < duel->count) {
+        for (size_t i = 0; i < burst && pushed < duel->count; i++, pushed++) {
+            duel->items[pushed].content = pushed + 1;
+            if (!thrum__deque_push_owner(&duel->deque, (uintptr_t)&duel->items[pushed]))
+                atomic_fetch_add_explicit(&duel->mistakes, 1, memory_order_relaxed);
+        }
+        for (size_t i = 0; i < burst; i++) {
+            uintptr_t word = thrum__deque_pop_owner(&duel->deque, 0);
+            if (word)
+                take_item(duel, word);
+        }
+    }
+    for (uintptr_t word; (word = thrum__deque_pop_owner(&duel->deque, 0)) != 0;)
+        take_item(duel, word);
+}
+
+static void fight(size_t count, size_t burst)
+{
+    static struct duel duel;
+    pthread_t threads[THIEVES];
+    memset(&duel, 0, sizeof duel);
+    duel.items = calloc(count, sizeof *duel.items);
+    duel.count = count;
+    assert_non_null(duel.items);
+    assert_int_equal(thrum__deque_init(&duel.deque), 0);
+    for (int i = 0; i < THIEVES; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, be_thief, &duel), 0);
+    be_owner(&duel, burst);
+    for (int i = 0; i < THIEVES; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(duel.mistakes, 0);
+    assert_int_equal(duel.out, count);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(duel.items[i].taken, 1);
+    assert_true(thrum__deque_check(&duel.deque));
+    assert_false(thrum__deque_has_words(&duel.deque));
+    thrum__deque_fini(&duel.deque);
+    free(duel.items);
+}
+
+TEST(every_word_comes_out_once_when_the_last_one_is_fought_for)
+{
+    fight(100000, 1);
+    fight(100000, 2);
+}
+
+TEST(every_word_comes_out_once_from_a_deque_that_grows)
+{
+    fight(100000, 5000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_owner_gets_the_newest_word_first),
+        cmocka_unit_test(a_thief_gets_the_oldest_word_first),
+        cmocka_unit_test(a_pop_leaves_what_lies_below_its_base),
+        cmocka_unit_test(a_base_holds_when_thieves_have_gone_beyond_it),
+        cmocka_unit_test(a_take_fails_when_the_owner_has_popped_the_word),
+        cmocka_unit_test(a_take_fails_when_another_thief_was_first),
+        cmocka_unit_test(a_peek_that_is_not_followed_by_a_take_changes_nothing),
+        cmocka_unit_test(growing_keeps_every_word_in_its_order),
+        cmocka_unit_test(a_word_that_was_seen_before_growing_can_be_taken_after),
+        cmocka_unit_test(thieves_that_make_room_spare_the_deque_the_growing),
+        cmocka_unit_test(a_full_deque_without_memory_refuses_the_word_and_keeps_the_rest),
+        cmocka_unit_test(a_deque_without_memory_is_not_made),
+        cmocka_unit_test(every_word_comes_out_once_when_the_last_one_is_fought_for),
+        cmocka_unit_test(every_word_comes_out_once_from_a_deque_that_grows),
+    };
+    return RUN_TESTS(tests, 60);
+}
