@@ -76,6 +76,7 @@ struct thrum_handle {
     } fn;
     void *arg;
     enum handle_work work;
+    bool borrowed;                 /* only the call that runs it sees it: no holders, no callbacks */
     bool quiet;                    /* no handle was given out: errors go to the executor */
     bool frees_arg;                /* of functions: the argument is a copy */
     thrum_handle *owner;           /* of detached functions: the handle in whose `pending` they count */
@@ -106,6 +107,9 @@ struct thrum__run {
 };
 
 /* ---- Workers ------------------------------------------------------------------------------------------------------ */
+
+/* How long a thread that looks for something keeps its core to itself. */
+enum { THRUM__POLITE_NS = 2000 };
 
 enum worker_kind { WORKER_OWN, WORKER_SPARE, WORKER_GUEST };
 
@@ -154,7 +158,7 @@ typedef struct thrum__held_names {
 struct thrum_executor {
     thrum__object object;
     domain cpu;
-    _Atomic uint32_t outstanding;  /* handles not done and guests inside; a futex */
+    _Atomic uint32_t outstanding;  /* handles not done, but for borrowed ones; a futex */
     _Atomic uint32_t awaited;      /* somebody sleeps on it */
     _Atomic uint32_t stop;
     uint32_t generation;           /* of the process: a fork's child has another */
@@ -183,6 +187,8 @@ thrum_executor *thrum__executor_or_default(thrum_executor *ex);
 /* 0, or THRUM_EFORK in the child of the process that made it. */
 int thrum__executor_usable(const thrum_executor *ex, const char *what);
 bool thrum__executor_foreign(const thrum_executor *ex);
+/* Nothing runs, nothing waits to run, nobody is inside. */
+bool thrum__executor_rests(const thrum_executor *ex);
 void thrum__outstanding_raise(thrum_executor *ex);
 void thrum__outstanding_lower(thrum_executor *ex);
 
@@ -234,16 +240,28 @@ bool thrum__run_begin_queued(thrum_handle *handle);
 void thrum__run_detached_ended(thrum_handle *handle);
 /* Runs a graph once as part of the calling task; errors go to `root`. */
 void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root);
-/* Takes an ended run out of its graph's queue: the next one, which is to begin, or NULL. */
+
+/* ---- queue.c ------------------------------------------------------------------------------------------------------ */
+
+/* Freezes the handle's graph if need be and puts the handle in line. *now: it is the first, and the caller begins it. */
+int thrum__graph_enqueue(thrum_handle *handle, bool *now);
+/* Takes an ended run out of the line: the next one, which is to begin, or NULL. */
 thrum_handle *thrum__graph_end_run(thrum_handle *handle);
+/* For a handle in line: the run that its graph is busy with, if that has begun. */
+thrum__run *thrum__graph_run_ahead(thrum_graph *graph);
 
 /* ---- handle.c ----------------------------------------------------------------------------------------------------- */
 
 thrum_handle *thrum__handle_new(thrum_executor *ex, enum handle_work work);
+/* A handle for a graph's run that only the borrowing call sees; each worker keeps one. */
+thrum_handle *thrum__handle_borrow(worker *w);
+void thrum__handle_return(worker *w, thrum_handle *handle);
+int thrum__handle_outcome(const thrum_handle *handle);
 void thrum__handle_drop(thrum_handle *handle);
 void thrum__handle_abandon(thrum_handle *handle); /* one that was never started */
-void thrum__handle_lower(thrum_handle *handle); /* one of its pending parts has ended */
-void thrum__handle_end(thrum_handle *handle);   /* all have */
+bool thrum__pending_lower(thrum_handle *handle); /* one of its pending parts has ended; true: it was the last */
+void thrum__handle_lower(thrum_handle *handle);  /* the same, and ends it if it was the last */
+void thrum__handle_end(thrum_handle *handle);    /* all have */
 void thrum__handle_run(worker *w, thrum_handle *handle);
 void thrum__queue_put(domain *d, thrum_handle *handle);
 thrum_handle *thrum__queue_take(domain *d, const thrum_handle *owner);

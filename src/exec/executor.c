@@ -79,18 +79,28 @@ static void drain_as_guest(thrum_executor *ex)
         thrum__guest_leave(guest);
 }
 
+bool thrum__executor_rests(const thrum_executor *ex)
+{
+    const domain *d = &ex->cpu;
+    if (atomic_load_explicit(&ex->outstanding, memory_order_seq_cst) != 0)
+        return false;
+    for (int i = d->own; i < atomic_load_explicit(&d->count, memory_order_acquire); i++)
+        if (atomic_load_explicit(&d->workers[i]->taken, memory_order_acquire))
+            return false;
+    return true;
+}
+
 static void drain(thrum_executor *ex)
 {
     for (;;) {
         if (ex->threadless)
             drain_as_guest(ex);
-        uint32_t left = atomic_load_explicit(&ex->outstanding, memory_order_seq_cst);
-        if (left == 0)
+        if (thrum__executor_rests(ex))
             return;
         atomic_store_explicit(&ex->awaited, 1, memory_order_seq_cst);
-        left = atomic_load_explicit(&ex->outstanding, memory_order_seq_cst);
-        /* A lowering may have read `awaited` just before: a nap that ends by itself, not a lost wake-up. */
-        if (left != 0)
+        uint32_t left = atomic_load_explicit(&ex->outstanding, memory_order_seq_cst);
+        /* Somebody may have read `awaited` just before: a nap that ends by itself, not a lost wake-up. */
+        if (!thrum__executor_rests(ex))
             thrum__futex_wait(&ex->outstanding, left, 1000000);
     }
 }
@@ -99,6 +109,8 @@ static void drain(thrum_executor *ex)
 
 static void worker_free(worker *w)
 {
+    thrum__free(w->kept_handle ? w->kept_handle->object.root.message : NULL);
+    thrum__free(w->kept_handle);
     thrum__deque_fini(&w->deque);
     thrum__pages_free(w->spawns, w->spawn_bytes);
     if (w->ring.events)
@@ -207,17 +219,13 @@ static worker *guest_find(thrum_executor *ex)
 
 worker *thrum__guest_enter(thrum_executor *ex, bool anyway)
 {
-    thrum__outstanding_raise(ex);
     if (anyway)
         thrum__life_enter_anyway(&ex->cpu.life);
-    else if (!thrum__life_enter(&ex->cpu.life)) {
-        thrum__outstanding_lower(ex);
+    else if (!thrum__life_enter(&ex->cpu.life))
         return NULL;
-    }
     worker *w = guest_find(ex);
     if (!w) {
         thrum__life_leave(&ex->cpu.life);
-        thrum__outstanding_lower(ex);
         return NULL;
     }
     w->outer = thrum__self;
@@ -236,9 +244,13 @@ void thrum__guest_leave(worker *w)
     if (w->outer)
         thrum__step_back(w->outer);
     thrum__step_aside(w, false);
-    atomic_store_explicit(&ex->last_guest, w, memory_order_release);
+    bool awaited = atomic_load_explicit(&ex->awaited, memory_order_relaxed);
+    if (atomic_load_explicit(&ex->last_guest, memory_order_relaxed) != w)
+        atomic_store_explicit(&ex->last_guest, w, memory_order_release);
+    /* From here on the executor may be gone. */
     atomic_store_explicit(&w->taken, 0, memory_order_release);
-    thrum__outstanding_lower(ex);
+    if (awaited)
+        thrum__futex_wake(&ex->outstanding, INT_MAX);
 }
 
 /* ---- Making ------------------------------------------------------------------------------------------------------- */
@@ -268,8 +280,8 @@ static int read_callers(thrum_executor *ex, const thrum_config *config)
     return 0;
 }
 
-/* "auto": a core each where only the executor's threads work; where callers take part, a NUMA node at most, since a bound
- * worker that wakes on the caller's core would have to wait for it. Never with more workers than cores. */
+/* "auto": a NUMA node at most. A worker that is bound to a core and woken by the thread that runs there would have to
+ * wait for it. Never with more workers than cores. */
 static int read_bind(thrum_executor *ex, const thrum_config *config, const thrum_machine_info *machine)
 {
     const char *text = config->bind ? config->bind : thrum__option_text(THRUM__OPT_BIND);
@@ -279,7 +291,7 @@ static int read_bind(thrum_executor *ex, const thrum_config *config, const thrum
         return err;
     ex->bind = (enum thrum__bind)bind;
     if (ex->bind == THRUM__BIND_AUTO)
-        ex->bind = !ex->callers_help ? THRUM__BIND_CORE : machine->numa_nodes > 1 ? THRUM__BIND_NUMA : THRUM__BIND_OFF;
+        ex->bind = machine->numa_nodes > 1 ? THRUM__BIND_NUMA : THRUM__BIND_OFF;
     if (ex->workers > machine->usable)
         ex->bind = THRUM__BIND_OFF;
     return 0;
@@ -484,7 +496,7 @@ static thrum__lock default_lock;
 static void free_default(void)
 {
     thrum_executor *ex = atomic_exchange_explicit(&default_executor, NULL, memory_order_acq_rel);
-    if (ex && !thrum__executor_foreign(ex) && atomic_load_explicit(&ex->outstanding, memory_order_acquire) == 0)
+    if (ex && !thrum__executor_foreign(ex) && thrum__executor_rests(ex))
         thrum_executor_free(ex);
 }
 

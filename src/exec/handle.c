@@ -15,8 +15,22 @@
 #include "sys/clock.h"
 
 #include <limits.h>
+#include <sched.h>
 
 /* ---- Making and dropping ------------------------------------------------------------------------------------------ */
+
+static void handle_init(thrum_handle *handle, thrum_executor *ex, enum handle_work work)
+{
+    handle->object.kind = THRUM__KIND_HANDLE;
+    handle->object.root.run = handle;
+    handle->object.root.attention = ex->watched ? THRUM__WATCHED : 0;
+    handle->root = &handle->object.root;
+    handle->ex = ex;
+    handle->work = work;
+    handle->last_callback = &handle->callbacks;
+    atomic_store_explicit(&handle->holders, 2, memory_order_relaxed);
+    atomic_store_explicit(&handle->pending, 1, memory_order_relaxed);
+}
 
 thrum_handle *thrum__handle_new(thrum_executor *ex, enum handle_work work)
 {
@@ -25,24 +39,51 @@ thrum_handle *thrum__handle_new(thrum_executor *ex, enum handle_work work)
         thrum__fault(THRUM_ENOMEM, "no memory for a handle");
         return NULL;
     }
-    handle->object.kind = THRUM__KIND_HANDLE;
-    handle->object.root.run = handle;
-    handle->object.root.attention = ex->watched ? THRUM__WATCHED : 0;
-    handle->root = &handle->object.root;
-    handle->ex = ex;
-    handle->work = work;
-    handle->last_callback = &handle->callbacks;
-    atomic_init(&handle->holders, 2);
-    atomic_init(&handle->pending, 1);
+    handle_init(handle, ex, work);
     thrum__outstanding_raise(ex);
+    return handle;
+}
+
+/* Relaxed stores: whoever else comes to see the handle does so through the graph's word or the run's strands. */
+static void borrowed_reset(thrum_handle *handle)
+{
+    atomic_store_explicit(&handle->done, GOING, memory_order_relaxed);
+    atomic_store_explicit(&handle->ender, NULL, memory_order_relaxed);
+    atomic_store_explicit(&handle->awaited_from, NULL, memory_order_relaxed);
+    thrum__free(handle->object.root.message);
+    handle->object.root.message = NULL;
+    handle->object.root.code = 0;
+}
+
+thrum_handle *thrum__handle_borrow(worker *w)
+{
+    thrum_handle *handle = w->kept_handle;
+    w->kept_handle = NULL;
+    if (!handle && !(handle = thrum__zalloc(sizeof *handle))) {
+        thrum__fault(THRUM_ENOMEM, "no memory for a handle");
+        return NULL;
+    }
+    borrowed_reset(handle);
+    handle_init(handle, w->ex, WORK_GRAPH);
+    handle->borrowed = true;
     return handle;
 }
 
 static void handle_free(thrum_handle *handle)
 {
+    if (!handle)
+        return;
     thrum__free(handle->object.root.message);
     handle->object.kind = 0;
     thrum__free(handle);
+}
+
+void thrum__handle_return(worker *w, thrum_handle *handle)
+{
+    if (!w->kept_handle)
+        w->kept_handle = handle;
+    else
+        handle_free(handle);
 }
 
 /* Release and acquire: whatever each holder did with it happens before it is freed. */
@@ -102,9 +143,20 @@ static void call_back_and_finish(thrum_handle *handle)
         thrum__futex_wake(&handle->done, INT_MAX);
 }
 
+/* The exchange is the last touch: the borrower may use the handle anew at once. (A futex call names an address only.) */
+static thrum_handle *end_borrowed(thrum_handle *handle)
+{
+    thrum_handle *next = thrum__graph_end_run(handle);
+    if (atomic_exchange_explicit(&handle->done, DONE, memory_order_acq_rel) == AWAITED)
+        thrum__futex_wake(&handle->done, INT_MAX);
+    return next;
+}
+
 /* One handle's end; returns the next run of the same graph, which is to begin. */
 static thrum_handle *end_one(thrum_handle *handle)
 {
+    if (handle->borrowed)
+        return end_borrowed(handle);
     thrum_executor *ex = handle->ex;
     thrum_handle *owner = handle->owner;
     thrum_handle *next = handle->graph ? thrum__graph_end_run(handle) : NULL;
@@ -127,9 +179,17 @@ void thrum__handle_end(thrum_handle *handle)
     while (handle && !thrum__run_begin_queued(handle));
 }
 
+/* When one is left, it is the caller's: only what is pending adds to it. So no read-modify-write is needed then, and the
+ * acquire pairs with the releases of those that ended before. */
+bool thrum__pending_lower(thrum_handle *handle)
+{
+    return atomic_load_explicit(&handle->pending, memory_order_acquire) == 1 ||
+           atomic_fetch_sub_explicit(&handle->pending, 1, memory_order_acq_rel) == 1;
+}
+
 void thrum__handle_lower(thrum_handle *handle)
 {
-    if (atomic_fetch_sub_explicit(&handle->pending, 1, memory_order_acq_rel) != 1)
+    if (!thrum__pending_lower(handle))
         return;
     if (atomic_load_explicit(&handle->run, memory_order_relaxed))
         thrum__run_detached_ended(handle);
@@ -330,13 +390,7 @@ static thrum__run *run_to_help(thrum_handle *handle)
     thrum__run *run = atomic_load_explicit(&handle->run, memory_order_acquire);
     if (run || !handle->graph)
         return run;
-    /* The handle is not done, so the graph is there; its first run cannot end while the lock is held. */
-    thrum__lock_take(&handle->graph->lock);
-    thrum_handle *first = handle->graph->first_run;
-    if (first)
-        run = atomic_load_explicit(&first->run, memory_order_acquire);
-    thrum__lock_give(&handle->graph->lock);
-    return run;
+    return thrum__graph_run_ahead(handle->graph);
 }
 
 static bool find_function(worker *w, thrum_handle *handle, found *f)
@@ -370,17 +424,21 @@ static void sleep_on(thrum_handle *handle, int64_t timeout_ns)
 
 enum { LOOKS_PER_CLOCK = 16, THREADLESS_NAP_NS = 1000000 };
 
-/* Looks a while, in the hope that it is about to end: a switch of threads costs more. */
+/* Looks a while, in the hope that it is about to end: a switch of threads costs more. Soon it offers its core to others
+ * between looks: the thread that it waits for may be waiting for that. */
 static bool spin_on(const thrum_handle *handle, int64_t ns)
 {
-    int64_t until = thrum__now() + ns;
-    do {
+    int64_t begin = thrum__now(), now = begin;
+    while (now - begin < ns) {
         for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
             if (thrum__is_done(handle))
                 return true;
             thrum__relax();
         }
-    } while (thrum__now() < until);
+        now = thrum__now();
+        if (now - begin > THRUM__POLITE_NS)
+            sched_yield();
+    }
     return false;
 }
 
@@ -399,6 +457,8 @@ void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task)
             looking_since = now;
         if (now - looking_since < w->domain->spin_ns) {
             spin_on(handle, 200);
+            if (now - looking_since > THRUM__POLITE_NS)
+                sched_yield();
             continue;
         }
         thrum__step_aside(w, in_task);
@@ -451,7 +511,7 @@ void thrum__note_awaited(thrum_handle *handle, const worker *self)
         atomic_store_explicit(&handle->awaited_from, self->root->run, memory_order_release);
 }
 
-static int outcome(const thrum_handle *handle)
+int thrum__handle_outcome(const thrum_handle *handle)
 {
     int code = thrum__root_code(&handle->object.root);
     return code ? thrum__fault(code, "%s", thrum__root_text(&handle->object.root)) : 0;
@@ -462,7 +522,7 @@ int thrum_wait(thrum_handle *handle)
     if (!handle)
         return thrum__fault(THRUM_EINVAL, "thrum_wait: the handle is NULL");
     if (thrum__is_done(handle))
-        return outcome(handle);
+        return thrum__handle_outcome(handle);
     worker *self = thrum__self;
     int err = thrum__executor_usable(handle->ex, "thrum_wait");
     if (err)
@@ -476,5 +536,5 @@ int thrum_wait(thrum_handle *handle)
         thrum__wait_as(self, handle, self->root != NULL);
     else
         wait_outside(handle);
-    return outcome(handle);
+    return thrum__handle_outcome(handle);
 }

@@ -311,7 +311,7 @@ static void leave(worker *w, thrum__run *run, int64_t base)
 {
     while (atomic_fetch_sub_explicit(&run->strands, 1, memory_order_acq_rel) == 1) {
         thrum_handle *handle = run->handle;
-        if (atomic_fetch_sub_explicit(&handle->pending, 1, memory_order_acq_rel) != 1)
+        if (!thrum__pending_lower(handle))
             return;
         if (!goes_on(handle)) {
             end_run(w, run);
@@ -444,62 +444,17 @@ void thrum__run_begin(thrum_handle *handle, worker *w)
     w->root = outer;
 }
 
-thrum_handle *thrum__graph_end_run(thrum_handle *handle)
+/* A handle at work on the graph, or queued for it. With *now the caller begins it. */
+static int start(thrum_graph *graph, thrum_handle *handle, uint64_t n, bool *now)
 {
-    thrum_graph *graph = handle->graph;
-    char *text = thrum__root_code(&handle->object.root) ? thrum__copy_text(thrum__root_text(&handle->object.root)) : NULL;
-    thrum__lock_take(&graph->lock);
-    thrum__assert(graph->first_run == handle);
-    thrum_handle *next = handle->next;
-    graph->first_run = next;
-    if (!next) {
-        graph->last_run = NULL;
-        atomic_fetch_and_explicit(&graph->state, ~(uint32_t)THRUM__RUNNING, memory_order_release);
-    }
-    if (text) {
-        thrum__free(graph->run_message);
-        graph->run_message = text;
-    }
-    thrum__lock_give(&graph->lock);
-    return next;
-}
-
-/* Puts the handle in the graph's queue. *now: it is the first, and the caller begins it. */
-static int enqueue(thrum_graph *graph, thrum_handle *handle, bool *now)
-{
-    thrum__lock_take(&graph->lock);
-    int err = thrum__graph_prepare(graph);
-    if (!err) {
-        *now = graph->first_run == NULL;
-        if (*now)
-            graph->first_run = handle;
-        else
-            ((thrum_handle *)graph->last_run)->next = handle;
-        graph->last_run = handle;
-        atomic_fetch_or_explicit(&graph->state, THRUM__RUNNING, memory_order_relaxed);
-    }
-    thrum__lock_give(&graph->lock);
-    return err;
-}
-
-/* A handle in the graph's queue. With *now the caller begins it: thrum__run_begin. */
-static thrum_handle *start(thrum_executor *ex, thrum_graph *graph, uint64_t n, thrum__root *root, bool *now)
-{
-    thrum_handle *handle = thrum__handle_new(ex, WORK_GRAPH);
-    if (!handle)
-        return NULL;
     handle->graph = graph;
     handle->left = n;
-    if (root)
-        handle->root = root;
-    if (enqueue(graph, handle, now)) {
+    int err = thrum__graph_enqueue(handle, now);
+    if (err)
         handle->graph = NULL;
-        thrum__handle_abandon(handle);
-        return NULL;
-    }
-    if (ex->trace)
-        thrum__watch_hold_names(ex, graph);
-    return handle;
+    else if (handle->ex->trace)
+        thrum__watch_hold_names(handle->ex, graph);
+    return err;
 }
 
 static bool has_nothing_to_do(const thrum_handle *handle)
@@ -526,17 +481,18 @@ static void begin(thrum_handle *handle, worker *w)
 void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root)
 {
     bool now = false;
-    thrum_handle *handle = start(w->ex, graph, 1, root, &now);
-    if (!handle) {
-        int code = thrum__root_code(&graph->object.root);
-        thrum__root_fail(root, code ? code : thrum__last_code(), thrum__last_fault());
-        return;
+    thrum_handle *handle = thrum__handle_borrow(w);
+    if (handle)
+        handle->root = root;
+    if (!handle || start(graph, handle, 1, &now)) {
+        thrum__root_fail(root, thrum__last_code(), thrum__last_fault());
+    } else {
+        thrum__note_awaited(handle, w);
+        if (now)
+            begin(handle, w);
+        thrum__wait_as(w, handle, true);
     }
-    thrum__note_awaited(handle, w);
-    if (now)
-        begin(handle, w);
-    thrum__wait_as(w, handle, true);
-    thrum__handle_drop(handle);
+    thrum__handle_return(w, handle);
 }
 
 /* Checks common to all ways of starting; *ex becomes the default one if it is NULL. */
@@ -553,8 +509,14 @@ thrum_handle *thrum_start_n(thrum_executor *ex, thrum_graph *graph, uint64_t n)
     bool now = false;
     if (may_start(&ex, graph, "thrum_start"))
         return NULL;
-    thrum_handle *handle = start(ex, graph, n, NULL, &now);
-    if (handle && now)
+    thrum_handle *handle = thrum__handle_new(ex, WORK_GRAPH);
+    if (!handle)
+        return NULL;
+    if (start(graph, handle, n, &now)) {
+        thrum__handle_abandon(handle);
+        return NULL;
+    }
+    if (now)
         begin(handle, NULL);
     return handle;
 }
@@ -577,29 +539,40 @@ static int runs_itself(const worker *self, const thrum_graph *graph)
     return 0;
 }
 
+/* With a worker to run it: nobody but this call ever sees the handle, so it is a borrowed one. */
+static int run_as(worker *w, thrum_graph *graph, uint64_t n, const worker *from)
+{
+    bool now = false;
+    thrum_handle *handle = thrum__handle_borrow(w);
+    int err = handle ? start(graph, handle, n, &now) : thrum__last_code();
+    if (!err) {
+        thrum__note_awaited(handle, from);
+        if (now)
+            begin(handle, w);
+        thrum__wait_as(w, handle, from == w);
+        err = thrum__handle_outcome(handle);
+    }
+    thrum__handle_return(w, handle);
+    return err;
+}
+
 int thrum_run_n(thrum_executor *ex, thrum_graph *graph, uint64_t n)
 {
     worker *self = thrum__self;
-    bool now = false;
     int err = may_start(&ex, graph, "thrum_run");
     if (err || (err = runs_itself(self, graph)))
         return err;
-    bool in_task = self && self->ex == ex;
-    worker *w = in_task ? self : ex->callers_help ? thrum__guest_enter(ex, false) : NULL;
-    thrum_handle *handle = start(ex, graph, n, NULL, &now);
-    if (!handle)
-        err = thrum__last_code();
-    else
-        thrum__note_awaited(handle, self);
-    if (handle && now)
-        begin(handle, w);
-    if (handle && w)
-        thrum__wait_as(w, handle, in_task);
-    if (w && !in_task)
-        thrum__guest_leave(w);
-    if (handle)
-        err = thrum_wait(handle);
-    thrum__handle_drop(handle);
+    if (self && self->ex == ex)
+        return run_as(self, graph, n, self);
+    worker *guest = ex->callers_help ? thrum__guest_enter(ex, false) : NULL;
+    if (guest) {
+        err = run_as(guest, graph, n, self);
+        thrum__guest_leave(guest);
+        return err;
+    }
+    thrum_handle *handle = thrum_start_n(ex, graph, n);
+    err = handle ? thrum_wait(handle) : thrum__last_code();
+    thrum_release(handle);
     return err;
 }
 

@@ -75,7 +75,7 @@ int thrum__trace_write(thrum_executor *ex)
 static bool comes_to_rest(const thrum_executor *ex)
 {
     int64_t until = thrum__now() + 10000000;
-    while (atomic_load_explicit(&ex->outstanding, memory_order_acquire) != 0) {
+    while (!thrum__executor_rests(ex)) {
         if (thrum__now() > until)
             return false;
         sched_yield();

@@ -8,6 +8,8 @@
 #include "sys/barrier.h"
 #include "sys/clock.h"
 
+#include <sched.h>
+
 _Thread_local worker *thrum__self;
 
 /* ---- Finding ------------------------------------------------------------------------------------------------------ */
@@ -131,7 +133,7 @@ enum { LOOKS_PER_CLOCK = 4, PAUSES_PER_LOOK = 2 };
 static bool search(worker *w, found *f)
 {
     domain *d = w->domain;
-    int64_t until = 0;
+    int64_t since = 0;
     for (;;) {
         for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
             if (atomic_load_explicit(&w->ex->stop, memory_order_relaxed))
@@ -145,10 +147,12 @@ static bool search(worker *w, found *f)
         if (view.searching > 1 + d->life.limit / 4 || view.awake > d->life.limit)
             return false;
         int64_t now = thrum__now();
-        if (!until)
-            until = now + d->spin_ns;
-        if (now >= until)
+        if (!since)
+            since = now;
+        if (now - since >= d->spin_ns)
             return false;
+        if (now - since > THRUM__POLITE_NS)
+            sched_yield();
     }
 }
 

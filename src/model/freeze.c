@@ -300,7 +300,7 @@ int thrum_graph_thaw(thrum_graph *graph)
     if (!graph)
         return thrum__fault(THRUM_EINVAL, "thrum_graph_thaw: the graph is NULL");
     uint32_t state = atomic_load_explicit(&graph->state, memory_order_relaxed);
-    if (state & (THRUM__RUNNING | THRUM__FAILED))
+    if (thrum__graph_runs(graph) || (state & THRUM__FAILED))
         return thrum__graph_open(graph, "thrum_graph_thaw");
     if (!(state & THRUM__FROZEN))
         return 0;

@@ -44,7 +44,7 @@ const char *thrum__graph_message(const thrum__object *object)
 int thrum__graph_open(thrum_graph *graph, const char *what)
 {
     uint32_t state = state_of(graph);
-    if (state & THRUM__RUNNING)
+    if (thrum__graph_runs(graph))
         return thrum__fault(THRUM_EBUSY, "%s: graph '%s' is running; wait for its runs to end before changing it", what,
                             graph_name(graph));
     if (state & THRUM__FAILED)
@@ -133,7 +133,7 @@ int thrum_task_set_name(thrum_task *task, const char *name)
     if (!task)
         return null_task(NULL, "thrum_task_set_name");
     thrum_graph *graph = thrum__chunk_of(task)->graph;
-    if (state_of(graph) & (THRUM__RUNNING | THRUM__FAILED))
+    if (thrum__graph_runs(graph) || (state_of(graph) & THRUM__FAILED))
         return thrum__graph_open(graph, "thrum_task_set_name");
     size_t number = (size_t)thrum_task_number(task);
     char *copy = name ? thrum__copy_text(name) : NULL;
@@ -191,11 +191,7 @@ int thrum_graph_free(thrum_graph *graph)
 {
     if (!graph)
         return 0;
-    /* Under the lock: the run that takes the flag away has left the graph alone when it gives the lock back. */
-    thrum__lock_take(&graph->lock);
-    bool running = state_of(graph) & THRUM__RUNNING;
-    thrum__lock_give(&graph->lock);
-    if (running)
+    if (thrum__graph_runs(graph))
         return thrum__fault(THRUM_EBUSY, "thrum_graph_free: graph '%s' is running; wait for its runs to end",
                             graph_name(graph));
     thrum__graph_destroy(graph);
@@ -343,7 +339,7 @@ static int may_set(thrum_task *task, bool has_fn, const char *what)
     if (!task)
         return null_task(NULL, what);
     thrum_graph *graph = thrum__chunk_of(task)->graph;
-    if (state_of(graph) & (THRUM__RUNNING | THRUM__FAILED))
+    if (thrum__graph_runs(graph) || (state_of(graph) & THRUM__FAILED))
         return thrum__graph_open(graph, what);
     if (!has_fn) {
         char room[80];

@@ -78,8 +78,8 @@ typedef struct thrum__names {
 
 struct thrum__log;
 
-/* Bits of the state. 0: may be built on without further question. */
-enum { THRUM__FROZEN = 1, THRUM__FAILED = 2, THRUM__RUNNING = 4 };
+/* Bits of the state. 0: may be built on without further question. A graph that runs is frozen. */
+enum { THRUM__FROZEN = 1, THRUM__FAILED = 2 };
 
 struct thrum_graph {
     thrum__object object;
@@ -101,10 +101,12 @@ struct thrum_graph {
     thrum_task **sources;
     size_t source_count;
 
-    /* For src/exec: the runs of this graph in their order, and the sentence of the last one that failed. */
-    thrum__lock lock; /* for these and for freezing: any thread may start a run */
-    void *first_run, *last_run;
-    char *run_message;
+    /* For src/exec. `run` is the run under way, 0 for none, with the low bit set when others are queued: who starts a
+     * run or ends one without a queue needs one exchange and no lock (exec/queue.c). */
+    _Atomic uintptr_t run;
+    thrum__lock lock; /* for what follows and for freezing: any thread may start a run */
+    void *first_queued, *last_queued;
+    char *run_message; /* the sentence of the last run that failed */
 };
 
 static inline thrum__chunk *thrum__chunk_of(const thrum_task *task)
@@ -154,6 +156,12 @@ void thrum__nothing(void *arg);
 thrum__names *thrum__names_hold(thrum__names *names);
 void thrum__names_drop(thrum__names *names);
 const char *thrum__names_task(const thrum__names *names, int64_t number);
+
+/* Acquire, with the release by which the last run lets go: what it did to the graph happens before. */
+static inline bool thrum__graph_runs(const thrum_graph *graph)
+{
+    return atomic_load_explicit(&graph->run, memory_order_acquire) != 0;
+}
 
 /* Frees everything, whatever the state. */
 void thrum__graph_destroy(thrum_graph *graph);

@@ -16,7 +16,7 @@ static void push_from_to(thrum__deque *deque, uintptr_t first, uintptr_t last)
 /* What a thief does: the oldest word, or 0. */
 static uintptr_t steal(thrum__deque *deque)
 {
-    int64_t number;
+    int64_t number = -1;
     uintptr_t word = thrum__deque_peek(deque, &number);
     return word && thrum__deque_take(deque, number) ? word : 0;
 }
@@ -99,7 +99,7 @@ TEST(a_take_fails_when_the_owner_has_popped_the_word)
 TEST(a_take_fails_when_another_thief_was_first)
 {
     thrum__deque deque;
-    int64_t first, second;
+    int64_t first = -1, second = -1;
     assert_int_equal(thrum__deque_init(&deque), 0);
     push_from_to(&deque, 1, 2);
     assert_int_equal(thrum__deque_peek(&deque, &first), 1);
@@ -113,7 +113,7 @@ TEST(a_take_fails_when_another_thief_was_first)
 TEST(a_peek_that_is_not_followed_by_a_take_changes_nothing)
 {
     thrum__deque deque;
-    int64_t number;
+    int64_t number = -1;
     assert_int_equal(thrum__deque_init(&deque), 0);
     push_from_to(&deque, 1, 2);
     for (int i = 0; i < 3; i++)
@@ -145,7 +145,7 @@ TEST(growing_keeps_every_word_in_its_order)
 TEST(a_word_that_was_seen_before_growing_can_be_taken_after)
 {
     thrum__deque deque;
-    int64_t number;
+    int64_t number = -1;
     assert_int_equal(thrum__deque_init(&deque), 0);
     push_from_to(&deque, 1, THRUM__DEQUE_FIRST);
     assert_int_equal(thrum__deque_peek(&deque, &number), 1);
