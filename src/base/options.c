@@ -125,7 +125,9 @@ static int unknown_option(const char *name)
 {
     size_t nearest = 0, least = SIZE_MAX;
     for (size_t i = 0; i < THRUM__OPTIONS; i++) {
-        size_t d = distance(name, table[i].name);
+        /* A name cut short or drawn out is nearer than its letters say. */
+        size_t shared = strlen(name) < strlen(table[i].name) ? strlen(name) : strlen(table[i].name);
+        size_t d = strncmp(name, table[i].name, shared) == 0 ? 1 : distance(name, table[i].name);
         if (d < least) {
             least = d;
             nearest = i;

@@ -203,7 +203,7 @@ int thrum_graph_free(thrum_graph *graph)
 enum { HUGE_BYTES = 1 << 21 };
 static const uint64_t most_tasks = UINT64_C(1) << 31;
 
-/* Slabs double in size, so a graph of n tasks takes log n of them, from 64 KiB to 8 MiB. */
+/* Slabs double in size, from 1 MiB to 8 MiB: few for a large graph, and little address space for a small one. */
 static int slab_add(thrum_graph *graph, size_t bytes)
 {
     thrum__slab *slab = thrum__alloc(sizeof *slab);

@@ -3,8 +3,10 @@
  * The graph as data: tasks, edges, and their frozen layout. No threads in here: who may call what is the graph's state,
  * which src/exec sets while it runs a graph.
  *
- * A task is a record of 32 bytes; what is rare (its name) lives elsewhere. Records sit in *chunks* of 64 KiB, aligned to
- * 64 KiB, so that a task's address leads to its chunk's head and from there to its graph. Records never move. A task's
+ * A task is a record of 32 bytes; what is rare (its name) lives elsewhere. Records sit in *chunks* of 1 MiB, aligned to
+ * 1 MiB, so that a task's address leads to its chunk's head and from there to its graph. (The heads of all chunks compete
+ * for the same few places in the caches: with chunks of 64 KiB, adding an edge between two random tasks of a million
+ * missed the cache twice for them.) Only what is touched of a chunk takes memory. Records never move. A task's
  * *place* is 32 bits: the chunk's number and the position in it; places are what the edge log holds.
  *
  * While building, edges are appended to a log. Freezing counts them, lays out each task's successors as consecutive words
@@ -41,7 +43,7 @@ enum {
     THRUM__NEAR = 8,
     THRUM__FLAGS = 31,
 
-    THRUM__CHUNK_BYTES = 1 << 16,
+    THRUM__CHUNK_BYTES = 1 << 20,
     THRUM__CHUNK_PLACES = THRUM__CHUNK_BYTES / 32, /* the chunk's head takes the first two */
     THRUM__CHUNK_HEAD = 2,
 };
