@@ -92,3 +92,21 @@ void thrum__pages_free(void *memory, size_t size)
     if (memory)
         munmap(memory, size);
 }
+
+static size_t whole_huge(size_t size)
+{
+    return (size + HUGE - 1) / HUGE * HUGE;
+}
+
+void *thrum__array(size_t size)
+{
+    return size < HUGE ? thrum__alloc(size) : thrum__pages(whole_huge(size), HUGE, THRUM__PAGES_PLAIN);
+}
+
+void thrum__array_free(void *memory, size_t size)
+{
+    if (size < HUGE)
+        thrum__free(memory);
+    else
+        thrum__pages_free(memory, whole_huge(size));
+}

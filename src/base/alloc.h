@@ -20,6 +20,11 @@ enum thrum__pages_kind { THRUM__PAGES_PLAIN, THRUM__PAGES_LAZY };
 void *thrum__pages(size_t size, size_t align, enum thrum__pages_kind kind);
 void thrum__pages_free(void *memory, size_t size);
 
+/* For arrays that may be large: from the heap, or from two megabytes on in huge pages where the system has them. Not
+ * zeroed. Freed with the same size. */
+void *thrum__array(size_t size);
+void thrum__array_free(void *memory, size_t size);
+
 /* For tests: from the n-th allocation on (0: the next) every one fails; -1: none does. */
 void thrum__alloc_fail_after(long n);
 /* Allocations since the last call of thrum__alloc_fail_after. */

@@ -2,11 +2,13 @@
  *
  * Freezing: from the log of edges to successor lists, with the checks before a run; and back.
  *
- * Four walks: over the log, counting each task's successors (in `next`) and predecessors (in `strong`); over the tasks,
- * handing out room; over the log from its end, filling each list from its end, so that the cursor arrives at the list's
- * beginning and the order of adding is kept; over the tasks, marking where each list ends and
- * which member is nearest. Only the walks over the log
- * jump about in memory.
+ * Edges may lead anywhere in a graph that is larger than the caches, so they are first dealt out by chunk: once by the
+ * chunk they lead to, to count predecessors, and once by the chunk they come from, to count successors and to fill the
+ * lists. Then every jump stays within a chunk's records (a megabyte), which a core's cache holds. What the filling must
+ * know of the task at the other end, whether it has one predecessor only, is one bit, in a table of its own.
+ *
+ * Dealing goes through the log from its end and fills each share from its end, and so does the filling of the lists: so
+ * each list has its members in the order in which they were added.
  */
 #include "model/graph_int.h"
 
@@ -15,74 +17,120 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Lists of successors with one member need no room: this mark stands in `next` until the member is known. */
-static const uintptr_t one_to_come = THRUM__ONE;
-
 static uint32_t strong_of(const thrum_task *task)
 {
     return task->strong & THRUM__STRONG_MASK;
 }
 
+static thrum_task *chunk_begin(const thrum_graph *graph, uint32_t chunk)
+{
+    return (thrum_task *)graph->chunks[chunk] + THRUM__CHUNK_HEAD;
+}
+
+static thrum_task *chunk_end(const thrum_graph *graph, uint32_t chunk)
+{
+    return chunk + 1 == graph->chunk_count ? graph->next : (thrum_task *)graph->chunks[chunk] + THRUM__CHUNK_PLACES;
+}
+
 /* Tasks in blocks of neighbours: the inner loop runs over plain memory. */
 #define FOR_EACH_TASK(graph, task)                                                                                     \
     for (uint32_t c_ = 0; c_ < (graph)->chunk_count; c_++)                                                             \
-        for (thrum_task *task = (thrum_task *)(graph)->chunks[c_] + THRUM__CHUNK_HEAD,                                 \
-                        *end_ = c_ + 1 == (graph)->chunk_count ? (graph)->next                                         \
-                                                               : (thrum_task *)(graph)->chunks[c_] + THRUM__CHUNK_PLACES; \
-             task < end_; task++)
+        for (thrum_task *task = chunk_begin(graph, c_), *end_ = chunk_end(graph, c_); task < end_; task++)
 
-static void reset_counts(thrum_graph *graph)
+/* ---- Dealing the edges out ---------------------------------------------------------------------------------------- */
+
+/* The share of chunk c: places begin[c] to begin[c + 1] - 1 of each array. */
+struct deal {
+    uint32_t *to;             /* the edges' ends, by the chunk of the end */
+    thrum__log_edge *edges;   /* the edges, by the chunk of the beginning */
+    uint64_t *to_begin, *edges_begin;
+    uint64_t *sole;           /* a bit for each place: the task there has one predecessor */
+};
+
+static size_t places(const thrum_graph *graph)
 {
-    FOR_EACH_TASK(graph, task)
-    {
-        task->next = 0;
-        task->strong &= ~THRUM__STRONG_MASK;
-    }
+    return (size_t)graph->chunk_count * THRUM__CHUNK_PLACES;
 }
 
-/* The log is read in order, so what it will lead to can be fetched well before. */
-enum { FETCH_AHEAD = 24 };
-
-static inline void fetch(const thrum_graph *graph, const thrum__log *log, const thrum__log_edge *e)
+static void deal_free(const thrum_graph *graph, struct deal *deal)
 {
-    if (e < log->edges || e >= log->next)
-        return;
-    __builtin_prefetch(thrum__task_at(graph, e->from), 1);
-    __builtin_prefetch(thrum__task_at(graph, e->to), 1);
+    thrum__array_free(deal->to, graph->edges * sizeof *deal->to);
+    thrum__array_free(deal->edges, graph->edges * sizeof *deal->edges);
+    thrum__free(deal->to_begin);
+    thrum__free(deal->edges_begin);
+    thrum__free(deal->sole);
 }
 
-static void count_edges(thrum_graph *graph)
+static int deal_alloc(const thrum_graph *graph, struct deal *deal)
+{
+    size_t shares = (size_t)graph->chunk_count + 1;
+    deal->to = thrum__array(graph->edges * sizeof *deal->to);
+    deal->edges = thrum__array(graph->edges * sizeof *deal->edges);
+    deal->to_begin = thrum__zalloc(shares * sizeof *deal->to_begin);
+    deal->edges_begin = thrum__zalloc(shares * sizeof *deal->edges_begin);
+    deal->sole = thrum__zalloc(places(graph) / 8 + 8);
+    bool ok = (deal->to && deal->edges) || graph->edges == 0;
+    return ok && deal->to_begin && deal->edges_begin && deal->sole ? 0 : THRUM_ENOMEM;
+}
+
+static uint32_t chunk_of_place(uint32_t place)
+{
+    return place / THRUM__CHUNK_PLACES;
+}
+
+/* First each share's size, then the place behind its end, which the dealing moves down to its beginning. */
+static void deal_out(const thrum_graph *graph, struct deal *deal)
 {
     for (const thrum__log *log = graph->log; log; log = log->older)
         for (const thrum__log_edge *e = log->edges; e < log->next; e++) {
-            fetch(graph, log, e + FETCH_AHEAD);
-            thrum__task_at(graph, e->from)->next++;
-            thrum__task_at(graph, e->to)->strong++;
+            deal->to_begin[chunk_of_place(e->to)]++;
+            deal->edges_begin[chunk_of_place(e->from)]++;
+        }
+    for (uint32_t c = 1; c <= graph->chunk_count; c++) {
+        deal->to_begin[c] += deal->to_begin[c - 1];
+        deal->edges_begin[c] += deal->edges_begin[c - 1];
+    }
+    for (const thrum__log *log = graph->log; log; log = log->older)
+        for (const thrum__log_edge *e = log->next; e-- > log->edges;) {
+            deal->to[--deal->to_begin[chunk_of_place(e->to)]] = e->to;
+            deal->edges[--deal->edges_begin[chunk_of_place(e->from)]] = *e;
         }
 }
 
-/* Words that the lists need, and sources. */
-static void count_room(thrum_graph *graph, size_t *words, size_t *sources)
+/* ---- Counting ----------------------------------------------------------------------------------------------------- */
+
+static void count_in(thrum_graph *graph, uint32_t chunk, const struct deal *deal, size_t *sources)
 {
-    size_t w = 0, s = 0;
-    FOR_EACH_TASK(graph, task)
-    {
-        w += task->next > 1 ? task->next : 0;
-        s += strong_of(task) == 0;
+    for (thrum_task *task = chunk_begin(graph, chunk); task < chunk_end(graph, chunk); task++)
+        task->strong &= ~THRUM__STRONG_MASK;
+    for (uint64_t i = deal->to_begin[chunk]; i < deal->to_begin[chunk + 1]; i++)
+        thrum__task_at(graph, deal->to[i])->strong++;
+    uint32_t place = chunk * THRUM__CHUNK_PLACES + THRUM__CHUNK_HEAD;
+    for (thrum_task *task = chunk_begin(graph, chunk); task < chunk_end(graph, chunk); task++, place++) {
+        uint32_t strong = strong_of(task);
+        atomic_store_explicit(&task->pending, strong, memory_order_relaxed);
+        task->next = 0;
+        *sources += strong == 0;
+        deal->sole[place / 64] |= (uint64_t)(strong == 1) << place % 64;
     }
-    *words = w;
-    *sources = s;
 }
 
-static void hand_out_room(thrum_graph *graph)
+static void count_out(thrum_graph *graph, uint32_t chunk, const struct deal *deal, size_t *words)
 {
-    uintptr_t *end = graph->list;
-    thrum_task **source = graph->sources;
-    FOR_EACH_TASK(graph, task)
-    {
-        if (strong_of(task) == 0)
-            *source++ = task;
-        atomic_store_explicit(&task->pending, strong_of(task), memory_order_relaxed);
+    for (uint64_t i = deal->edges_begin[chunk]; i < deal->edges_begin[chunk + 1]; i++)
+        thrum__task_at(graph, deal->edges[i].from)->next++;
+    for (thrum_task *task = chunk_begin(graph, chunk); task < chunk_end(graph, chunk); task++)
+        *words += task->next > 1 ? task->next : 0;
+}
+
+/* ---- Filling ------------------------------------------------------------------------------------------------------ */
+
+/* Lists of successors with one member need no room: this mark stands in `next` until the member is known. */
+static const uintptr_t one_to_come = THRUM__ONE;
+
+static uintptr_t *hand_out_room(thrum_graph *graph, uint32_t chunk, uintptr_t *end)
+{
+    for (thrum_task *task = chunk_begin(graph, chunk); task < chunk_end(graph, chunk); task++) {
         if (task->next > 1) {
             end += task->next;
             task->next = (uintptr_t)end;
@@ -90,34 +138,23 @@ static void hand_out_room(thrum_graph *graph)
             task->next = one_to_come;
         }
     }
+    return end;
 }
 
-/* The record has come meanwhile; its list has not. */
-static inline void fetch_list(const thrum_graph *graph, const thrum__log *log, const thrum__log_edge *e)
+static void fill_lists(thrum_graph *graph, uint32_t chunk, const struct deal *deal)
 {
-    if (e < log->edges)
-        return;
-    uintptr_t next = thrum__task_at(graph, e->from)->next;
-    if (!(next & THRUM__ONE))
-        __builtin_prefetch((const uintptr_t *)next - 1, 1);
-}
-
-static void fill_lists(thrum_graph *graph)
-{
-    for (const thrum__log *log = graph->log; log; log = log->older)
-        for (const thrum__log_edge *e = log->next; e-- > log->edges;) {
-            fetch(graph, log, e - FETCH_AHEAD);
-            fetch_list(graph, log, e - FETCH_AHEAD / 2);
-            thrum_task *from = thrum__task_at(graph, e->from), *to = thrum__task_at(graph, e->to);
-            uintptr_t word = (uintptr_t)to | (strong_of(to) == 1 ? THRUM__SOLE : 0);
-            if (from->next == one_to_come) {
-                from->next = word | THRUM__ONE | THRUM__LAST;
-            } else {
-                uintptr_t *place = (uintptr_t *)from->next - 1;
-                *place = word;
-                from->next = (uintptr_t)place;
-            }
+    for (uint64_t i = deal->edges_begin[chunk + 1]; i-- > deal->edges_begin[chunk];) {
+        uint32_t to = deal->edges[i].to;
+        thrum_task *from = thrum__task_at(graph, deal->edges[i].from);
+        uintptr_t word = (uintptr_t)thrum__task_at(graph, to) | (deal->sole[to / 64] >> to % 64 & 1 ? THRUM__SOLE : 0);
+        if (from->next == one_to_come) {
+            from->next = word | THRUM__ONE | THRUM__LAST;
+        } else {
+            uintptr_t *place = (uintptr_t *)from->next - 1;
+            *place = word;
+            from->next = (uintptr_t)place;
         }
+    }
 }
 
 static uintptr_t distance(const thrum_task *a, const thrum_task *b)
@@ -125,34 +162,38 @@ static uintptr_t distance(const thrum_task *a, const thrum_task *b)
     return a < b ? (uintptr_t)b - (uintptr_t)a : (uintptr_t)a - (uintptr_t)b;
 }
 
-static void mark_nearest(const thrum_task *task, uintptr_t *begin, const uintptr_t *end)
+static void mark_list(const thrum_task *task, uintptr_t *end)
 {
-    uintptr_t *nearest = begin;
-    for (uintptr_t *at = begin + 1; at < end; at++)
+    uintptr_t *nearest = (uintptr_t *)task->next;
+    for (uintptr_t *at = nearest + 1; at < end; at++)
         if (distance(task, thrum__word_task(*at)) < distance(task, thrum__word_task(*nearest)))
             nearest = at;
     *nearest |= THRUM__NEAR;
+    end[-1] |= THRUM__LAST;
 }
 
 /* The lists lie one behind the other: where one begins, the one before has ended. */
-static void mark_lists(thrum_graph *graph)
+static void mark_lists(thrum_graph *graph, uint32_t chunk, uintptr_t *end)
 {
     const thrum_task *before = NULL;
-    uintptr_t *end = graph->list + graph->list_words;
-    FOR_EACH_TASK(graph, task)
-    {
-        uintptr_t *begin = (uintptr_t *)task->next;
-        if (!begin || (task->next & THRUM__ONE))
+    for (thrum_task *task = chunk_begin(graph, chunk); task < chunk_end(graph, chunk); task++) {
+        if (!task->next || (task->next & THRUM__ONE))
             continue;
-        if (before) {
-            begin[-1] |= THRUM__LAST;
-            mark_nearest(before, (uintptr_t *)before->next, begin);
-        }
+        if (before)
+            mark_list(before, (uintptr_t *)task->next);
         before = task;
     }
-    if (before) {
-        end[-1] |= THRUM__LAST;
-        mark_nearest(before, (uintptr_t *)before->next, end);
+    if (before)
+        mark_list(before, end);
+}
+
+static void find_sources(thrum_graph *graph)
+{
+    thrum_task **source = graph->sources;
+    FOR_EACH_TASK(graph, task)
+    {
+        if (strong_of(task) == 0)
+            *source++ = task;
     }
 }
 
@@ -252,31 +293,63 @@ static int check_cycles(thrum_graph *graph)
 
 /* ---- Freeze and thaw ---------------------------------------------------------------------------------------------- */
 
-static void drop_layout(thrum_graph *graph)
+void thrum__layout_drop(thrum_graph *graph)
 {
-    thrum__free(graph->list);
-    thrum__free(graph->sources);
+    thrum__array_free(graph->list, graph->list_words * sizeof *graph->list);
+    thrum__array_free(graph->sources, graph->source_count * sizeof *graph->sources);
     graph->list = NULL;
     graph->sources = NULL;
     graph->list_words = 0;
     graph->source_count = 0;
 }
 
-static int lay_out(thrum_graph *graph)
+static int room_alloc(thrum_graph *graph, size_t words, size_t sources)
 {
-    size_t words, sources;
-    reset_counts(graph);
-    count_edges(graph);
-    count_room(graph, &words, &sources);
-    graph->list = thrum__alloc((words + 1) * sizeof *graph->list);
-    graph->sources = thrum__alloc((sources + 1) * sizeof *graph->sources);
-    if (!graph->list || !graph->sources)
-        return thrum__fault(THRUM_ENOMEM, "thrum_graph_freeze: no memory to lay out graph '%s'", graph->names->graph);
+    graph->list = thrum__array(words * sizeof *graph->list);
+    graph->sources = thrum__array(sources * sizeof *graph->sources);
     graph->list_words = words;
     graph->source_count = sources;
-    hand_out_room(graph);
-    fill_lists(graph);
-    mark_lists(graph);
+    return (graph->list || !words) && (graph->sources || !sources) ? 0 : THRUM_ENOMEM;
+}
+
+static int lay_out_dealt(thrum_graph *graph, struct deal *deal)
+{
+    size_t words = 0, sources = 0;
+    deal_out(graph, deal);
+    for (uint32_t c = 0; c < graph->chunk_count; c++)
+        count_in(graph, c, deal, &sources);
+    for (uint32_t c = 0; c < graph->chunk_count; c++)
+        count_out(graph, c, deal, &words);
+    if (room_alloc(graph, words, sources))
+        return THRUM_ENOMEM;
+    uintptr_t *end = graph->list;
+    for (uint32_t c = 0; c < graph->chunk_count; c++) {
+        end = hand_out_room(graph, c, end);
+        fill_lists(graph, c, deal);
+        mark_lists(graph, c, end);
+    }
+    find_sources(graph);
+    return 0;
+}
+
+/* The count of predecessors shares its word with the task's kind. */
+static int too_many_edges(const thrum_graph *graph)
+{
+    return thrum__fault(THRUM_ELIMIT, "thrum_graph_freeze: graph '%s' has %llu edges, but fewer than 2^28 is what thrum can count",
+                        graph->names->graph, (unsigned long long)graph->edges);
+}
+
+static int lay_out(thrum_graph *graph)
+{
+    struct deal deal = {0};
+    if (graph->edges > THRUM__STRONG_MASK)
+        return too_many_edges(graph);
+    int err = deal_alloc(graph, &deal);
+    if (!err)
+        err = lay_out_dealt(graph, &deal);
+    deal_free(graph, &deal);
+    if (err)
+        return thrum__fault(err, "thrum_graph_freeze: no memory to lay out graph '%s'", graph->names->graph);
     return check_cycles(graph);
 }
 
@@ -299,7 +372,7 @@ int thrum__graph_prepare(thrum_graph *graph)
         return 0;
     int err = lay_out(graph);
     if (err) {
-        drop_layout(graph);
+        thrum__layout_drop(graph);
         keep_message(graph);
         return err;
     }
@@ -344,7 +417,7 @@ int thrum_graph_thaw(thrum_graph *graph)
         graph->edges = edges;
         return err;
     }
-    drop_layout(graph);
+    thrum__layout_drop(graph);
     atomic_fetch_and_explicit(&graph->state, ~(uint32_t)THRUM__FROZEN, memory_order_relaxed);
     return 0;
 }

@@ -171,6 +171,7 @@ thrum_graph *thrum_graph_new(const char *name)
 void thrum__graph_destroy(thrum_graph *graph)
 {
     thrum__log_drop(graph);
+    thrum__layout_drop(graph);
     while (graph->slabs) {
         thrum__slab *older = graph->slabs->older;
         thrum__pages_free(graph->slabs->memory, graph->slabs->bytes);
@@ -178,8 +179,6 @@ void thrum__graph_destroy(thrum_graph *graph)
         graph->slabs = older;
     }
     thrum__names_drop(graph->names);
-    thrum__free(graph->list);
-    thrum__free(graph->sources);
     thrum__free(graph->chunks);
     thrum__free(graph->run_message);
     thrum__root_clear(&graph->object.root);
@@ -435,18 +434,16 @@ void thrum__log_drop(thrum_graph *graph)
 {
     while (graph->log) {
         thrum__log *older = graph->log->older;
-        if (log_bytes(graph->log) == THRUM__LOG_SMALL)
-            thrum__free(graph->log);
-        else
-            thrum__pages_free(graph->log, log_bytes(graph->log));
+        thrum__array_free(graph->log, log_bytes(graph->log));
         graph->log = older;
     }
 }
 
 static int log_grow(thrum_graph *graph)
 {
-    size_t bytes = graph->log ? THRUM__LOG_BYTES : THRUM__LOG_SMALL;
-    thrum__log *log = graph->log ? thrum__pages(bytes, 0, THRUM__PAGES_PLAIN) : thrum__alloc(bytes);
+    const thrum__log *newest = graph->log;
+    size_t bytes = !newest ? THRUM__LOG_FIRST : newest->older ? THRUM__LOG_FURTHER : THRUM__LOG_SECOND;
+    thrum__log *log = thrum__array(bytes);
     if (!log)
         return thrum__graph_fail(graph, THRUM_ENOMEM, "thrum_edge: no memory for edge %llu of graph '%s'",
                                  (unsigned long long)graph->edges, graph_name(graph));

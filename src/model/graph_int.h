@@ -4,13 +4,14 @@
 
 #include "model/graph.h"
 
-enum { THRUM__LOG_BYTES = 1 << 18, THRUM__LOG_SMALL = 1 << 11 };
+/* Sizes of the first, the second and all further blocks of a log. */
+enum { THRUM__LOG_FIRST = 1 << 11, THRUM__LOG_SECOND = 1 << 17, THRUM__LOG_FURTHER = 1 << 21 };
 
 typedef struct thrum__log_edge {
     uint32_t from, to; /* places */
 } thrum__log_edge;
 
-/* A block of the edge log; older blocks are full. The first one of a graph is small. */
+/* A block of the edge log; older blocks are full. */
 typedef struct thrum__log {
     struct thrum__log *older;
     thrum__log_edge *next, *end;
@@ -33,5 +34,6 @@ thrum_task *thrum__task_grow(thrum_graph *graph);
 int thrum__edge_slow(thrum_task *before, thrum_task *after);
 int thrum__log_append(thrum_graph *graph, uint32_t from, uint32_t to);
 void thrum__log_drop(thrum_graph *graph);
+void thrum__layout_drop(thrum_graph *graph);
 
 #endif

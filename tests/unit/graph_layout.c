@@ -128,7 +128,7 @@ TEST(a_scope_task_keeps_its_kind_beside_the_count)
 
 TEST(sources_are_in_the_order_of_creation)
 {
-    enum { TASKS = 5000 };
+    enum { TASKS = THRUM__CHUNK_PLACES + 5000 };
     static thrum_task *t[TASKS];
     thrum_graph *graph = thrum_graph_new("sources");
     make_tasks(graph, t, TASKS);
@@ -143,14 +143,22 @@ TEST(sources_are_in_the_order_of_creation)
 
 /* ---- Random graphs against a table of edges ----------------------------------------------------------------------- */
 
-enum { MOST_TASKS = 5000, MOST_EDGES = 40000 };
+enum { MOST_TASKS = THRUM__CHUNK_PLACES + 10000, MOST_EDGES = 2 * MOST_TASKS };
 
 struct reference {
     thrum_graph *graph;
+    size_t task_count, edge_count;
     thrum_task *tasks[MOST_TASKS];
     uint32_t from[MOST_EDGES], to[MOST_EDGES];
-    size_t task_count, edge_count;
 };
+
+static struct reference *reference_new(const char *name)
+{
+    static struct reference reference;
+    reference.graph = thrum_graph_new(name);
+    reference.task_count = reference.edge_count = 0;
+    return &reference;
+}
 
 static void grow(struct reference *r, struct random *random, size_t tasks, size_t edges)
 {
@@ -170,43 +178,50 @@ static void grow(struct reference *r, struct random *random, size_t tasks, size_
 /* Every task has the successors of the table in the order of adding, and as many predecessors. */
 static void expect_like_reference(const struct reference *r)
 {
-    static size_t at[MOST_TASKS], predecessors[MOST_TASKS];
-    static uintptr_t words[MOST_TASKS][64];
-    memset(predecessors, 0, sizeof predecessors);
-    memset(at, 0, sizeof at);
-    memset(words, 0, sizeof words);
-    for (size_t i = 0; i < r->task_count; i++)
-        words_of(r->tasks[i], words[i], 64);
+    static const uintptr_t *cursors[MOST_TASKS];
+    static uintptr_t ones[MOST_TASKS];
+    static uint32_t predecessors[MOST_TASKS];
+    for (size_t i = 0; i < r->task_count; i++) {
+        cursors[i] = thrum__successors(r->tasks[i], &ones[i]);
+        predecessors[i] = 0;
+    }
     for (size_t e = 0; e < r->edge_count; e++)
         predecessors[r->to[e]]++;
     for (size_t e = 0; e < r->edge_count; e++) {
-        uintptr_t word = words[r->from[e]][at[r->from[e]]++];
-        assert_ptr_equal(thrum__word_task(word), r->tasks[r->to[e]]);
-        assert_int_equal((word & THRUM__SOLE) != 0, predecessors[r->to[e]] == 1);
+        const uintptr_t **cursor = &cursors[r->from[e]];
+        assert_non_null(*cursor);
+        assert_ptr_equal(thrum__word_task(**cursor), r->tasks[r->to[e]]);
+        assert_int_equal((**cursor & THRUM__SOLE) != 0, predecessors[r->to[e]] == 1);
+        *cursor = **cursor & THRUM__LAST ? NULL : *cursor + 1;
     }
     for (size_t i = 0; i < r->task_count; i++) {
+        assert_null(cursors[i]);
         assert_int_equal(r->tasks[i]->strong & THRUM__STRONG_MASK, predecessors[i]);
-        assert_int_equal(words_of(r->tasks[i], words[0], 64), at[i]);
     }
+}
+
+static void freeze_and_thaw_and_grow(struct random *random, size_t tasks, size_t edges)
+{
+    struct reference *r = reference_new("random");
+    grow(r, random, tasks, edges);
+    freeze(r->graph);
+    expect_like_reference(r);
+    assert_int_equal(thrum_graph_thaw(r->graph), 0);
+    freeze(r->graph);
+    expect_like_reference(r);
+    grow(r, random, random_below(random, 5000), random_below(random, 5000));
+    freeze(r->graph);
+    expect_like_reference(r);
+    thrum_graph_free(r->graph);
 }
 
 TEST(successors_are_in_the_order_of_adding_also_after_thawing)
 {
-    static struct reference r;
     struct random random = random_new(7);
-    for (int round = 0; round < 5; round++) {
-        r = (struct reference){.graph = thrum_graph_new("random")};
-        grow(&r, &random, 10 + random_below(&random, 2500), random_below(&random, 6000));
-        freeze(r.graph);
-        expect_like_reference(&r);
-        assert_int_equal(thrum_graph_thaw(r.graph), 0);
-        freeze(r.graph);
-        expect_like_reference(&r);
-        grow(&r, &random, random_below(&random, 2400), random_below(&random, 6000));
-        freeze(r.graph);
-        expect_like_reference(&r);
-        thrum_graph_free(r.graph);
-    }
+    for (int round = 0; round < 5; round++)
+        freeze_and_thaw_and_grow(&random, 10 + random_below(&random, 2500), random_below(&random, 6000));
+    for (int round = 0; round < 2; round++)
+        freeze_and_thaw_and_grow(&random, THRUM__CHUNK_PLACES + random_below(&random, 5000), THRUM__CHUNK_PLACES);
 }
 
 TEST(a_long_log_of_edges_keeps_its_order)
@@ -286,17 +301,16 @@ TEST(the_check_of_a_frozen_graph_notices_damage)
 
 TEST(a_run_leaves_the_counters_as_it_found_them)
 {
-    static struct reference r;
     struct random random = random_new(11);
-    r = (struct reference){.graph = thrum_graph_new("run")};
-    grow(&r, &random, 3000, 9000);
+    struct reference *r = reference_new("run");
+    grow(r, &random, 3000, 9000);
     thrum_executor *ex = executor_with(3);
     for (int round = 0; round < 20; round++) {
-        assert_int_equal(thrum_run(ex, r.graph), 0);
-        assert_true(thrum__graph_check(r.graph));
+        assert_int_equal(thrum_run(ex, r->graph), 0);
+        assert_true(thrum__graph_check(r->graph));
     }
     assert_int_equal(thrum_executor_free(ex), 0);
-    thrum_graph_free(r.graph);
+    thrum_graph_free(r->graph);
 }
 
 static void fail_now(void *arg)
@@ -307,18 +321,17 @@ static void fail_now(void *arg)
 
 TEST(a_run_that_failed_leaves_the_counters_as_it_found_them)
 {
-    static struct reference r;
     struct random random = random_new(12);
-    r = (struct reference){.graph = thrum_graph_new("failing")};
-    grow(&r, &random, 3000, 9000);
-    assert_int_equal(thrum_task_set(r.tasks[1], fail_now, NULL), 0);
+    struct reference *r = reference_new("failing");
+    grow(r, &random, 3000, 9000);
+    assert_int_equal(thrum_task_set(r->tasks[1], fail_now, NULL), 0);
     thrum_executor *ex = executor_with(3);
     for (int round = 0; round < 5; round++) {
-        assert_int_equal(thrum_run(ex, r.graph), -77);
-        assert_true(thrum__graph_check(r.graph));
+        assert_int_equal(thrum_run(ex, r->graph), -77);
+        assert_true(thrum__graph_check(r->graph));
     }
     assert_int_equal(thrum_executor_free(ex), 0);
-    thrum_graph_free(r.graph);
+    thrum_graph_free(r->graph);
 }
 
 TEST(freezing_without_memory_can_be_tried_again)

@@ -113,9 +113,9 @@ TEST(an_unknown_name_is_refused_with_the_nearest_one)
     static const char *const pairs[][2] = {
         {"THRUM_WORKER", "the nearest is THRUM_WORKERS"},   {"THRUM_WORKRES", "the nearest is THRUM_WORKERS"},
         {"THRUM_CALLER", "the nearest is THRUM_CALLERS"},   {"THRUM_BINDING", "the nearest is THRUM_BIND"},
-        {"THRUM_SPIN_MS", "the nearest is THRUM_SPIN_US"},  {"THRUM_SPARE", "the nearest is THRUM_SPARES"},
-        {"THRUM_SPAWN", "the nearest is THRUM_SPAWNS"},     {"THRUM_TRACES", "the nearest is THRUM_TRACE"},
-        {"THRUM_TRACE_EVENT", "the nearest is THRUM_TRACE_EVENTS"},
+        {"THRUM_SPIN_MS", "the nearest is THRUM_SPIN_US"},  {"THRUM_SPIN", "the nearest is THRUM_SPIN_US"},
+        {"THRUM_SPARE", "the nearest is THRUM_SPARES"},     {"THRUM_SPAWN", "the nearest is THRUM_SPAWNS"},
+        {"THRUM_TRACES", "the nearest is THRUM_TRACE"},     {"THRUM_TRACE_EVENT", "the nearest is THRUM_TRACE_EVENTS"},
     };
     for (size_t i = 0; i < COUNT_OF(pairs); i++) {
         setenv(pairs[i][0], "1", 1);
