@@ -101,12 +101,12 @@ static void deal_out(const thrum_graph *graph, struct deal *deal)
 
 static void count_in(thrum_graph *graph, uint32_t chunk, const struct deal *deal, size_t *sources)
 {
-    for (thrum_task *task = chunk_begin(graph, chunk); task < chunk_end(graph, chunk); task++)
+    for (thrum_task *task = chunk_begin(graph, chunk), *stop = chunk_end(graph, chunk); task < stop; task++)
         task->strong &= ~THRUM__STRONG_MASK;
     for (uint64_t i = deal->to_begin[chunk]; i < deal->to_begin[chunk + 1]; i++)
         thrum__task_at(graph, deal->to[i])->strong++;
     uint32_t place = chunk * THRUM__CHUNK_PLACES + THRUM__CHUNK_HEAD;
-    for (thrum_task *task = chunk_begin(graph, chunk); task < chunk_end(graph, chunk); task++, place++) {
+    for (thrum_task *task = chunk_begin(graph, chunk), *stop = chunk_end(graph, chunk); task < stop; task++, place++) {
         uint32_t strong = strong_of(task);
         atomic_store_explicit(&task->pending, strong, memory_order_relaxed);
         task->next = 0;
@@ -119,7 +119,7 @@ static void count_out(thrum_graph *graph, uint32_t chunk, const struct deal *dea
 {
     for (uint64_t i = deal->edges_begin[chunk]; i < deal->edges_begin[chunk + 1]; i++)
         thrum__task_at(graph, deal->edges[i].from)->next++;
-    for (thrum_task *task = chunk_begin(graph, chunk); task < chunk_end(graph, chunk); task++)
+    for (thrum_task *task = chunk_begin(graph, chunk), *stop = chunk_end(graph, chunk); task < stop; task++)
         *words += task->next > 1 ? task->next : 0;
 }
 
@@ -128,9 +128,11 @@ static void count_out(thrum_graph *graph, uint32_t chunk, const struct deal *dea
 /* Lists of successors with one member need no room: this mark stands in `next` until the member is known. */
 static const uintptr_t one_to_come = THRUM__ONE;
 
-static uintptr_t *hand_out_room(thrum_graph *graph, uint32_t chunk, uintptr_t *end)
+static uintptr_t *hand_out_room(thrum_graph *graph, uint32_t chunk, uintptr_t *end, thrum_task ***source)
 {
-    for (thrum_task *task = chunk_begin(graph, chunk); task < chunk_end(graph, chunk); task++) {
+    for (thrum_task *task = chunk_begin(graph, chunk), *stop = chunk_end(graph, chunk); task < stop; task++) {
+        if (strong_of(task) == 0)
+            *(*source)++ = task;
         if (task->next > 1) {
             end += task->next;
             task->next = (uintptr_t)end;
@@ -147,13 +149,13 @@ static void fill_lists(thrum_graph *graph, uint32_t chunk, const struct deal *de
         uint32_t to = deal->edges[i].to;
         thrum_task *from = thrum__task_at(graph, deal->edges[i].from);
         uintptr_t word = (uintptr_t)thrum__task_at(graph, to) | (deal->sole[to / 64] >> to % 64 & 1 ? THRUM__SOLE : 0);
-        if (from->next == one_to_come) {
-            from->next = word | THRUM__ONE | THRUM__LAST;
-        } else {
-            uintptr_t *place = (uintptr_t *)from->next - 1;
-            *place = word;
-            from->next = (uintptr_t)place;
-        }
+        /* Without a branch, which random edges would make unpredictable: a single successor's word is written to the
+         * record itself, twice. */
+        bool one = from->next == one_to_come;
+        word |= one ? THRUM__ONE | THRUM__LAST : 0;
+        uintptr_t *place = one ? &from->next : (uintptr_t *)from->next - 1;
+        *place = word;
+        from->next = one ? word : (uintptr_t)place;
     }
 }
 
@@ -176,7 +178,7 @@ static void mark_list(const thrum_task *task, uintptr_t *end)
 static void mark_lists(thrum_graph *graph, uint32_t chunk, uintptr_t *end)
 {
     const thrum_task *before = NULL;
-    for (thrum_task *task = chunk_begin(graph, chunk); task < chunk_end(graph, chunk); task++) {
+    for (thrum_task *task = chunk_begin(graph, chunk), *stop = chunk_end(graph, chunk); task < stop; task++) {
         if (!task->next || (task->next & THRUM__ONE))
             continue;
         if (before)
@@ -185,16 +187,6 @@ static void mark_lists(thrum_graph *graph, uint32_t chunk, uintptr_t *end)
     }
     if (before)
         mark_list(before, end);
-}
-
-static void find_sources(thrum_graph *graph)
-{
-    thrum_task **source = graph->sources;
-    FOR_EACH_TASK(graph, task)
-    {
-        if (strong_of(task) == 0)
-            *source++ = task;
-    }
 }
 
 /* ---- The check for cycles ----------------------------------------------------------------------------------------- */
@@ -316,19 +308,19 @@ static int lay_out_dealt(thrum_graph *graph, struct deal *deal)
 {
     size_t words = 0, sources = 0;
     deal_out(graph, deal);
-    for (uint32_t c = 0; c < graph->chunk_count; c++)
+    for (uint32_t c = 0; c < graph->chunk_count; c++) {
         count_in(graph, c, deal, &sources);
-    for (uint32_t c = 0; c < graph->chunk_count; c++)
         count_out(graph, c, deal, &words);
+    }
     if (room_alloc(graph, words, sources))
         return THRUM_ENOMEM;
     uintptr_t *end = graph->list;
+    thrum_task **source = graph->sources;
     for (uint32_t c = 0; c < graph->chunk_count; c++) {
-        end = hand_out_room(graph, c, end);
+        end = hand_out_room(graph, c, end, &source);
         fill_lists(graph, c, deal);
         mark_lists(graph, c, end);
     }
-    find_sources(graph);
     return 0;
 }
 

@@ -4,7 +4,7 @@
  *
  * A place has a state and the bit WAITING, which change together, as the compare-and-swap and the exchange of the code do.
  * Each child has a number; it must have run exactly once when its join ends. The owner that waits for a thief parks at
- * once; helping the thief meanwhile is left out.
+ * once. A thief may give a child back without need: one that helps does, when whom it helps has finished.
  *
  * cc: -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=512
  * run: -m100000
@@ -121,6 +121,7 @@ end_nothing_to_steal:
 #else
            if
            :: bottom != p -> settle(p, READY)
+           :: true -> settle(p, READY)                      /* it only wanted to help, and that is over */
            :: bottom == p ->
 #endif
               bottom = p + 1;

@@ -285,13 +285,13 @@ static void fight(size_t count, size_t burst)
 
 TEST(every_word_comes_out_once_when_the_last_one_is_fought_for)
 {
-    fight(100000, 1);
-    fight(100000, 2);
+    fight(300000, 1);
+    fight(300000, 2);
 }
 
 TEST(every_word_comes_out_once_from_a_deque_that_grows)
 {
-    fight(100000, 5000);
+    fight(300000, 5000);
 }
 
 int main(void)

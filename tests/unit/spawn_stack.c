@@ -7,7 +7,7 @@
 #include "exec/exec_int.h"
 
 /* The states of a place, as src/exec/scope.c describes them. */
-enum { READY = THRUM__READY, WAITING = 16, FINISHED = 32 };
+enum { READY = THRUM__READY, RUNNING = 8, WAITING = 16, FINISHED = 32 };
 
 struct play {
     thrum_executor *ex;
@@ -157,7 +157,8 @@ TEST(bottom_comes_back_when_a_stolen_child_is_joined)
     clear_stage(&play, &gate);
 }
 
-TEST(a_thief_may_ask_for_children_from_a_place_on)
+/* The thief waits for a child that the owner of the stack has stolen from it: `helped` is that child's place. */
+TEST(a_thief_that_helps_takes_only_what_descends_from_its_child)
 {
     struct gate gate = {false, false};
     struct play play;
@@ -167,11 +168,20 @@ TEST(a_thief_may_ask_for_children_from_a_place_on)
     set_stage(&play, &gate, &scope);
     worker *thief = play.ex->cpu.workers[0];
     thrum_spawn(&scope, count_up_in_scope, &runs);
-    thrum_spawn(&scope, count_up_in_scope, &runs);
-    assert_false(thrum__spawn_steal(thief, play.owner, play.place + 1, &f));
-    assert_true(thrum__spawn_visible(play.owner));
+    thrum__spawn helped = {.state = (uintptr_t)play.owner | RUNNING};
+    helped.u.thief_first = play.place + 1;
+    assert_false(thrum__spawn_steal(thief, play.owner, &helped, &f)); /* what is there is older than the child */
+    helped.u.thief_first = play.place;
+    helped.state = FINISHED;
+    assert_false(thrum__spawn_steal(thief, play.owner, &helped, &f)); /* what is there is younger than the child's end */
+    assert_int_equal(state_of(&play), READY);
+    assert_ptr_equal(atomic_load(&play.owner->bottom), play.place);
+    helped.state = (uintptr_t)play.owner | RUNNING;
+    assert_true(thrum__spawn_steal(thief, play.owner, &helped, &f));
+    assert_ptr_equal(f.place, play.place);
+    settle(&play, FINISHED);
     assert_int_equal(thrum_join(&scope), 0);
-    assert_int_equal(runs, 2);
+    assert_int_equal(runs, 0);
     clear_stage(&play, &gate);
 }
 
@@ -181,7 +191,7 @@ int main(void)
         cmocka_unit_test(an_owner_that_parks_is_woken_by_the_thief_that_finishes),
         cmocka_unit_test(children_that_nobody_stole_run_in_the_join_newest_first),
         cmocka_unit_test(bottom_comes_back_when_a_stolen_child_is_joined),
-        cmocka_unit_test(a_thief_may_ask_for_children_from_a_place_on),
+        cmocka_unit_test(a_thief_that_helps_takes_only_what_descends_from_its_child),
         cmocka_unit_test(an_owner_that_parks_is_woken_also_when_the_child_has_changed_hands),
     };
     return RUN_TESTS(tests, 15);
