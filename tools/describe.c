@@ -78,13 +78,16 @@ const char *describe_binding(const thrum_machine_info *machine, char text[DESCRI
 {
     thrum_option option;
     const char *bind = find_option("THRUM_BIND", &option) && option.value ? option.value : "auto";
-    const char *means = "each worker stays on processors of its own";
+    bool automatic = strcmp(bind, "auto") == 0;
+    const char *means = "each worker stays on a core of its own";
     if (strcmp(bind, "off") == 0)
         means = "the system moves workers as it likes";
-    else if (strcmp(bind, "numa") == 0)
-        means = "each worker stays on one NUMA node";
-    else if (strcmp(bind, "auto") == 0 && asked_workers() > machine->usable)
+    else if (asked_workers() > machine->usable)
         means = "off, because there are more workers than usable processors";
+    else if (automatic && machine->numa_nodes <= 1)
+        means = "off, because the machine has one NUMA node";
+    else if (automatic || strcmp(bind, "numa") == 0)
+        means = "each worker stays on one NUMA node";
     snprintf(text, DESCRIBE_SIZE, "%s: %s", bind, means);
     return text;
 }

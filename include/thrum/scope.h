@@ -73,7 +73,7 @@ typedef struct thrum__root {
 } thrum__root;
 
 /* One spawned function, in its worker's stack; a cache line each. `state` is the only field that two threads contend
- * for: see src/exec/spawn.h. */
+ * for: see src/exec/scope.c. */
 typedef struct thrum__spawn {
     uintptr_t state;
     union {
@@ -138,6 +138,7 @@ static inline void thrum__inline_spawn(thrum_scope *scope, thrum_scope_fn *fn, v
     place->root = scope->root;
     __atomic_store_n(&place->state, (uintptr_t)THRUM__READY, __ATOMIC_RELEASE);
     worker->top = place + 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* the compiler keeps the order of the two */
     if (__builtin_expect(__atomic_load_n(worker->idle, __ATOMIC_RELAXED) < 0, 0))
         thrum__wake(worker);
 }

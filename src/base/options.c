@@ -121,13 +121,20 @@ static size_t distance(const char *a, const char *b)
     return rows[strlen(a) & 1][n];
 }
 
+/* Twice the letters to change; but a name cut short or drawn out is never further away than one and a half. */
+static size_t unlikeness(const char *a, const char *b)
+{
+    size_t shared = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
+    size_t changes = distance(a, b);
+    size_t twice = changes > SIZE_MAX / 2 ? SIZE_MAX : 2 * changes;
+    return strncmp(a, b, shared) == 0 && twice > 3 ? 3 : twice;
+}
+
 static int unknown_option(const char *name)
 {
     size_t nearest = 0, least = SIZE_MAX;
     for (size_t i = 0; i < THRUM__OPTIONS; i++) {
-        /* A name cut short or drawn out is nearer than its letters say. */
-        size_t shared = strlen(name) < strlen(table[i].name) ? strlen(name) : strlen(table[i].name);
-        size_t d = strncmp(name, table[i].name, shared) == 0 ? 1 : distance(name, table[i].name);
+        size_t d = unlikeness(name, table[i].name);
         if (d < least) {
             least = d;
             nearest = i;

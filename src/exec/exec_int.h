@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The executor from the inside. Reading order: this file, run.c (how a graph runs), scope.c (spawn and join), worker.c
- * (finding work, sleeping), handle.c (waiting), executor.c (making and ending it all).
+ * The executor from the inside. Reading order: this file, run.c (how a graph runs), queue.c (one run after the other),
+ * scope.c (spawn and join), worker.c (finding work, sleeping), handle.c (waiting), executor.c (making and ending it all).
  *
  * Glossary
  *   worker   what a thread needs to run tasks: a deque for graph tasks, a stack for spawned ones, a place in the domain.
@@ -16,7 +16,7 @@
  *
  * Locks, none of which is held while another is taken, or while a user's function runs:
  *   graph->lock (a graph's queue of runs), domain->lock (shared queue), ex->lock (pools, new workers), handle->lock
- *   (callbacks).
+ *   (callbacks), and default_lock in executor.c, which is held while the default executor is made.
  */
 #ifndef THRUM_EXEC_INT_H
 #define THRUM_EXEC_INT_H
@@ -230,7 +230,7 @@ void thrum__live(worker *w);
 
 bool thrum__run_raise(thrum__run *run);
 void thrum__run_work(worker *w, thrum__run *run, thrum_task *first);
-bool thrum__run_join_open(domain *d, const thrum__run *only, found *f);
+bool thrum__run_join_open(domain *d, const thrum_graph *of, found *f);
 /* Starts the handle's run; with `w`, the caller is its first strand and this returns when the caller has nothing more to
  * do in it. */
 void thrum__run_begin(thrum_handle *handle, worker *w);
@@ -247,8 +247,6 @@ void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root);
 int thrum__graph_enqueue(thrum_handle *handle, bool *now);
 /* Takes an ended run out of the line: the next one, which is to begin, or NULL. */
 thrum_handle *thrum__graph_end_run(thrum_handle *handle);
-/* For a handle in line: the run that its graph is busy with, if that has begun. */
-thrum__run *thrum__graph_run_ahead(thrum_graph *graph);
 
 /* ---- handle.c ----------------------------------------------------------------------------------------------------- */
 
@@ -286,7 +284,7 @@ typedef struct watch {
 
 void thrum__watch_begin(worker *w, watch *watch, const thrum_task *task, int64_t number);
 void thrum__watch_end(worker *w, const watch *watch);
-void thrum__watch_hold_names(thrum_executor *ex, thrum_graph *graph);
+int thrum__watch_hold_names(thrum_executor *ex, thrum_graph *graph);
 int thrum__trace_write(thrum_executor *ex);
 
 #endif

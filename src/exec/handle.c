@@ -384,15 +384,6 @@ int thrum_scope_run(thrum_executor *ex, thrum_scope_fn *fn, void *arg)
 
 /* ---- Waiting ------------------------------------------------------------------------------------------------------ */
 
-/* The run to help with: the handle's own or, while that is queued, the one that its graph is busy with. */
-static thrum__run *run_to_help(thrum_handle *handle)
-{
-    thrum__run *run = atomic_load_explicit(&handle->run, memory_order_acquire);
-    if (run || !handle->graph)
-        return run;
-    return thrum__graph_run_ahead(handle->graph);
-}
-
 static bool find_function(worker *w, thrum_handle *handle, found *f)
 {
     bool own = queue_take_this(w->domain, handle);
@@ -405,8 +396,10 @@ static bool find_function(worker *w, thrum_handle *handle, found *f)
 static bool find_for(worker *w, thrum_handle *handle, bool in_task, found *f)
 {
     if (handle->work == WORK_GRAPH) {
-        thrum__run *run = run_to_help(handle);
-        if (run && (thrum__run_join_open(w->domain, run, f) || thrum__find_in(w, run, f)))
+        /* A run of the same graph: this one or, while this one is queued, the one that it waits for. The graph's address
+         * is compared and not followed: it may be gone, if this run has ended and only its callbacks go on. */
+        thrum__run *run = atomic_load_explicit(&handle->run, memory_order_acquire);
+        if (thrum__run_join_open(w->domain, handle->graph, f) || (run && thrum__find_in(w, run, f)))
             return true;
     }
     return find_function(w, handle, f) || (w->ex->threadless && !in_task && thrum__find(w, f));
@@ -493,12 +486,15 @@ static void wait_outside(thrum_handle *handle)
     }
 }
 
+static bool calls_back(const thrum_handle *handle)
+{
+    return atomic_load_explicit(&handle->ender, memory_order_relaxed) == &thrum__self;
+}
+
 /* Whether the handle can only end after the calling task: it is the task's own, or that of a task which waits for the
  * task's, and so on. A handle in this chain is not done while the one before it is not, so the chain is there to walk. */
 static bool waits_for_itself(const worker *self, const thrum_handle *handle)
 {
-    if (atomic_load_explicit(&handle->ender, memory_order_relaxed) == &thrum__self)
-        return true;
     const thrum_handle *at = self && self->root ? self->root->run : NULL;
     while (at && at != handle)
         at = atomic_load_explicit(&at->awaited_from, memory_order_acquire);
@@ -527,8 +523,10 @@ int thrum_wait(thrum_handle *handle)
     int err = thrum__executor_usable(handle->ex, "thrum_wait");
     if (err)
         return err;
+    if (calls_back(handle))
+        return thrum__fault(THRUM_EDEADLOCK, "thrum_wait: a callback cannot wait for the run or function that called it");
     if (waits_for_itself(self, handle))
-        return thrum__fault(THRUM_EDEADLOCK, "thrum_wait: a task or callback of %s%s%s cannot wait for it to end",
+        return thrum__fault(THRUM_EDEADLOCK, "thrum_wait: a task of %s%s%s cannot wait for it to end",
                             handle->graph ? "a run of graph '" : "a submitted function",
                             handle->graph ? handle->graph->names->graph : "", handle->graph ? "'" : "");
     thrum__note_awaited(handle, self);

@@ -15,8 +15,6 @@
  */
 #include "exec/exec_int.h"
 
-#include "base/alloc.h"
-
 static const uintptr_t queued = 1;
 
 static bool swap(thrum_graph *graph, uintptr_t seen, uintptr_t next)
@@ -65,22 +63,11 @@ int thrum__graph_enqueue(thrum_handle *handle, bool *now)
     return err;
 }
 
-static void keep_message(thrum_graph *graph, const thrum_handle *handle)
-{
-    char *text = thrum__copy_text(thrum__root_text(&handle->object.root));
-    if (!text)
-        return;
-    thrum__lock_take(&graph->lock);
-    thrum__free(graph->run_message);
-    graph->run_message = text;
-    thrum__lock_give(&graph->lock);
-}
-
 thrum_handle *thrum__graph_end_run(thrum_handle *handle)
 {
     thrum_graph *graph = handle->graph;
     if (thrum__root_code(&handle->object.root))
-        keep_message(graph, handle);
+        thrum__graph_keep_message(graph, thrum__root_text(&handle->object.root));
     if (swap(graph, (uintptr_t)handle, 0))
         return NULL;
     thrum__lock_take(&graph->lock);
@@ -90,15 +77,4 @@ thrum_handle *thrum__graph_end_run(thrum_handle *handle)
     atomic_store_explicit(&graph->run, (uintptr_t)next | (next->next ? queued : 0), memory_order_release);
     thrum__lock_give(&graph->lock);
     return next;
-}
-
-thrum__run *thrum__graph_run_ahead(thrum_graph *graph)
-{
-    thrum__run *run = NULL;
-    thrum__lock_take(&graph->lock);
-    uintptr_t word = atomic_load_explicit(&graph->run, memory_order_acquire);
-    if (word & queued)
-        run = atomic_load_explicit(&((thrum_handle *)(word & ~queued))->run, memory_order_acquire);
-    thrum__lock_give(&graph->lock);
-    return run;
 }

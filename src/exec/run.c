@@ -68,6 +68,9 @@ static HOT void push(worker *w, thrum__run *run, thrum_task *task)
         run_at_once(w, run, task);
         return;
     }
+    /* The light half of the barrier that a worker passes before it sleeps (sys/barrier.h); where that needs a fence,
+     * `idle` always says to look, and thrum__wake has it. */
+    atomic_signal_fence(memory_order_seq_cst);
     if (__builtin_expect(__atomic_load_n(w->spawn.idle, __ATOMIC_RELAXED) < 0, 0))
         thrum__wake(&w->spawn);
 }
@@ -205,15 +208,15 @@ static void open_list_remove(domain *d, thrum__run *run)
     thrum__lock_give(&d->lock);
 }
 
-/* Joins a run that has sources left; `only` that one if it is not NULL. The token keeps strands above zero while the run
+/* Joins a run that has sources left: with `of` only one of that graph. The token keeps strands above zero while the run
  * is in the list, so plain adding will do. */
-bool thrum__run_join_open(domain *d, const thrum__run *only, found *f)
+bool thrum__run_join_open(domain *d, const thrum_graph *of, found *f)
 {
     if (atomic_load_explicit(&d->waiting, memory_order_relaxed) == 0)
         return false;
     thrum__lock_take(&d->lock);
     thrum__run *run = d->open;
-    while (run && only && run != only)
+    while (run && of && run->handle->graph != of)
         run = run->next_open;
     if (run)
         atomic_fetch_add_explicit(&run->strands, 1, memory_order_acquire);
@@ -449,11 +452,11 @@ static int start(thrum_graph *graph, thrum_handle *handle, uint64_t n, bool *now
 {
     handle->graph = graph;
     handle->left = n;
-    int err = thrum__graph_enqueue(handle, now);
+    int err = handle->ex->trace ? thrum__watch_hold_names(handle->ex, graph) : 0;
+    if (!err)
+        err = thrum__graph_enqueue(handle, now);
     if (err)
         handle->graph = NULL;
-    else if (handle->ex->trace)
-        thrum__watch_hold_names(handle->ex, graph);
     return err;
 }
 
@@ -496,12 +499,15 @@ void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root)
 }
 
 /* Checks common to all ways of starting; *ex becomes the default one if it is NULL. */
-static int may_start(thrum_executor **ex, const thrum_graph *graph, const char *what)
+static int may_start(thrum_executor **ex, thrum_graph *graph, const char *what)
 {
     if (!graph)
         return thrum__fault(THRUM_EINVAL, "%s: the graph is NULL", what);
     *ex = thrum__executor_or_default(*ex);
-    return *ex ? thrum__executor_usable(*ex, what) : thrum__last_code();
+    int err = *ex ? thrum__executor_usable(*ex, what) : thrum__last_code();
+    if (err)
+        thrum__graph_keep_message(graph, thrum__last_fault());
+    return err;
 }
 
 thrum_handle *thrum_start_n(thrum_executor *ex, thrum_graph *graph, uint64_t n)

@@ -170,19 +170,29 @@ void thrum__spawn_run(worker *w, const found *f)
 
 /* ---- Joining ------------------------------------------------------------------------------------------------------ */
 
-/* Parks until the thief is done (or gives the child back). The bit is set by compare-and-swap, so the thief either sees
- * it in the exchange that settles the place, or has settled it already. */
-static void park_for_thief(worker *w, thrum__spawn *place)
+/* Sets the bit that asks to be woken: false if the place is settled, and there is nothing to wait for. By compare-and-swap,
+ * so the thief either sees the bit in the exchange that settles the place, or has settled it already. */
+static bool ask_for_wake(thrum__spawn *place)
 {
     uintptr_t state = state_of(place);
-    while (!is_settled(state) && !(state & WAITING))
-        if (__atomic_compare_exchange_n(&place->state, &state, state | WAITING, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-            break;
-    if (is_settled(state))
+    while (!is_settled(state)) {
+        if ((state & WAITING) || __atomic_compare_exchange_n(&place->state, &state, state | WAITING, false,
+                                                             __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            return true;
+    }
+    return false;
+}
+
+/* Parks until the thief is done or has given the child back. After each waking the bit is set anew: the child may have
+ * changed hands meanwhile, and the next thief knows nothing of the one that waits. */
+static void park_for_thief(worker *w, thrum__spawn *place)
+{
+    if (!ask_for_wake(place))
         return;
     thrum__step_aside(w, true);
-    while (!is_settled(state_of(place)))
+    do
         thrum__park(&w->join_parker);
+    while (ask_for_wake(place));
     thrum__step_back(w);
 }
 
@@ -421,6 +431,7 @@ void thrum_spawn_copy(thrum_scope *scope, thrum_scope_fn *fn, const void *arg, s
     place->root = scope->root;
     __atomic_store_n(&place->state, (uintptr_t)READY | (small ? COPY : HEAP), __ATOMIC_RELEASE);
     spawn->top = place + 1;
+    atomic_signal_fence(memory_order_seq_cst);
     if (__atomic_load_n(spawn->idle, __ATOMIC_RELAXED) < 0)
         thrum__wake(spawn);
 }

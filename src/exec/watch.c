@@ -42,7 +42,7 @@ void thrum__watch_end(worker *w, const watch *watch)
 }
 
 /* Names are looked up when the trace is written, maybe after the graph is gone: the executor holds them. */
-void thrum__watch_hold_names(thrum_executor *ex, thrum_graph *graph)
+int thrum__watch_hold_names(thrum_executor *ex, thrum_graph *graph)
 {
     thrum__lock_take(&ex->lock);
     bool held = false;
@@ -54,6 +54,7 @@ void thrum__watch_hold_names(thrum_executor *ex, thrum_graph *graph)
         ex->held_names = node;
     }
     thrum__lock_give(&ex->lock);
+    return held || node ? 0 : thrum__fault(THRUM_ENOMEM, "no memory to keep the names of graph '%s' for the trace", graph->names->graph);
 }
 
 int thrum__trace_write(thrum_executor *ex)

@@ -178,8 +178,12 @@ static void sleep_until_woken(worker *w)
 static void work_while_there_is_some(worker *w, found *f)
 {
     domain *d = w->domain;
-    if (thrum__life_end_search(&d->life) && thrum__life_wants_wake(&d->life) && thrum__work_visible(d))
-        thrum__wake_one(d);
+    if (thrum__life_end_search(&d->life) && thrum__life_wants_wake(&d->life)) {
+        /* Whoever pushed while this worker was searching woke nobody: what they pushed must be seen here. */
+        thrum__barrier_heavy();
+        if (thrum__work_visible(d))
+            thrum__wake_one(d);
+    }
     do
         thrum__perform(w, f);
     while (!atomic_load_explicit(&w->ex->stop, memory_order_relaxed) && thrum__find(w, f));

@@ -345,14 +345,11 @@ static int lay_out(thrum_graph *graph)
     return check_cycles(graph);
 }
 
-/* For thrum_message. Not a sticky error: the graph can be mended. */
-static void keep_message(thrum_graph *graph)
+void thrum__graph_keep_message(thrum_graph *graph, const char *text)
 {
-    char *text = thrum__copy_text(thrum__last_fault());
-    if (!text)
-        return;
-    thrum__free(graph->run_message);
-    graph->run_message = text;
+    char *copy = thrum__copy_text(text);
+    if (copy)
+        thrum__free(atomic_exchange_explicit(&graph->run_message, copy, memory_order_acq_rel));
 }
 
 int thrum__graph_prepare(thrum_graph *graph)
@@ -365,7 +362,7 @@ int thrum__graph_prepare(thrum_graph *graph)
     int err = lay_out(graph);
     if (err) {
         thrum__layout_drop(graph);
-        keep_message(graph);
+        thrum__graph_keep_message(graph, thrum__last_fault());
         return err;
     }
     thrum__log_drop(graph);

@@ -36,9 +36,8 @@ int thrum__graph_fail(thrum_graph *graph, int code, const char *format, ...)
 const char *thrum__graph_message(const thrum__object *object)
 {
     const thrum_graph *graph = (const thrum_graph *)object;
-    if (thrum__root_code(&object->root) || !graph->run_message)
-        return thrum__root_text(&object->root);
-    return graph->run_message;
+    const char *run_message = atomic_load_explicit(&graph->run_message, memory_order_acquire);
+    return thrum__root_code(&object->root) || !run_message ? thrum__root_text(&object->root) : run_message;
 }
 
 int thrum__graph_open(thrum_graph *graph, const char *what)
@@ -180,7 +179,7 @@ void thrum__graph_destroy(thrum_graph *graph)
     }
     thrum__names_drop(graph->names);
     thrum__free(graph->chunks);
-    thrum__free(graph->run_message);
+    thrum__free(atomic_load_explicit(&graph->run_message, memory_order_relaxed));
     thrum__root_clear(&graph->object.root);
     graph->object.kind = 0;
     thrum__free(graph);

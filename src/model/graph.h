@@ -108,7 +108,7 @@ struct thrum_graph {
     _Atomic uintptr_t run;
     thrum__lock lock; /* for what follows and for freezing: any thread may start a run */
     void *first_queued, *last_queued;
-    char *run_message; /* the sentence of the last run that failed */
+    _Atomic(char *) run_message; /* the sentence of the last run or freeze that failed */
 };
 
 static inline thrum__chunk *thrum__chunk_of(const thrum_task *task)
@@ -151,6 +151,9 @@ const char *thrum__task_label(const thrum_task *task, char *room, size_t size);
 
 /* Lays the graph out if it is not; the graph's error otherwise. With the graph's lock held. */
 int thrum__graph_prepare(thrum_graph *graph);
+
+/* For thrum_message. Not a sticky error: the graph can be run again. Any thread. */
+void thrum__graph_keep_message(thrum_graph *graph, const char *text);
 
 /* The function of a placeholder without work. */
 void thrum__nothing(void *arg);

@@ -110,9 +110,8 @@ static size_t bytes_held(const thrum_graph *graph)
     size_t bytes = sizeof *graph + graph->chunk_capacity * sizeof *graph->chunks;
     bytes += (graph->list_words + graph->source_count + 2) * sizeof(void *);
     bytes += graph->names->capacity * sizeof(char *);
-    for (const thrum__slab *slab = graph->slabs; slab; slab = slab->older)
-        bytes += slab->bytes;
-    return bytes;
+    /* Of the chunks only what is used takes memory. */
+    return bytes + (thrum__task_count(graph) + graph->chunk_count * THRUM__CHUNK_HEAD) * sizeof(thrum_task);
 }
 
 int thrum_graph_measure(thrum_graph *graph, double (*weight)(const thrum_task *task, void *arg), void *arg,
