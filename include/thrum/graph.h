@@ -78,9 +78,9 @@ THRUM_API thrum_handle *thrum_start_n(thrum_executor *ex, thrum_graph *graph, ui
 
 typedef struct thrum_graph_stats {
     uint64_t tasks, edges, sources, sinks;
-    uint64_t span;           /* tasks on the longest path */
-    double work, span_work;  /* sum of all weights; weight of the heaviest path */
-    size_t bytes;            /* memory the graph holds */
+    uint64_t span;          /* tasks on the longest path */
+    double work, span_work; /* sum of all weights; weight of the heaviest path */
+    size_t bytes;           /* memory the graph holds */
 } thrum_graph_stats;
 
 /* Counts the graph, freezing it first. `weight` gives a task's weight; NULL: 1 each. */

@@ -28,16 +28,16 @@ THRUM_API int thrum_option_get(size_t index, thrum_option *option);
 THRUM_API int thrum_options_check(void);
 
 typedef struct thrum_machine_info {
-    int machine_cpus;   /* processors that the machine has */
-    int affinity_cpus;  /* that this process may use */
-    int quota_cpus;     /* that the control group's quota pays for, rounded up; 0: no quota */
-    double quota;       /* the quota itself in processors; 0: none */
-    int slurm_cpus;     /* SLURM_CPUS_PER_TASK; 0: not set */
+    int machine_cpus;  /* processors that the machine has */
+    int affinity_cpus; /* that this process may use */
+    int quota_cpus;    /* that the control group's quota pays for, rounded up; 0: no quota */
+    double quota;      /* the quota itself in processors; 0: none */
+    int slurm_cpus;    /* SLURM_CPUS_PER_TASK; 0: not set */
     int numa_nodes;
-    int cores;          /* physical cores among the usable processors */
-    int usable;         /* the least of affinity, quota and Slurm: workers by default */
+    int cores;              /* physical cores among the usable processors */
+    int usable;             /* the least of affinity, quota and Slurm: workers by default */
     const char *decided_by; /* "affinity", "quota" or "slurm" */
-    int membarrier;     /* 1: pushes need no fence, the kernel's membarrier does it before a worker sleeps */
+    int membarrier;         /* 1: pushes need no fence, the kernel's membarrier does it before a worker sleeps */
 } thrum_machine_info;
 
 THRUM_API int thrum_machine_get(thrum_machine_info *info);

@@ -88,9 +88,9 @@ typedef struct thrum__spawn {
 enum { THRUM__EMPTY = 0, THRUM__READY = 1 };
 
 typedef struct thrum__worker {
-    thrum__spawn *top;    /* the next free place; only the worker's own thread touches it */
-    thrum__spawn *end;    /* behind the last place */
-    const int64_t *idle;  /* negative: somebody sleeps who should be woken for new work */
+    thrum__spawn *top;   /* the next free place; only the worker's own thread touches it */
+    thrum__spawn *end;   /* behind the last place */
+    const int64_t *idle; /* negative: somebody sleeps who should be woken for new work */
 } thrum__worker;
 
 struct thrum_scope {

@@ -34,10 +34,10 @@ typedef struct thrum__deque_buffer {
 } thrum__deque_buffer;
 
 typedef struct thrum__deque {
-    _Alignas(64) _Atomic int64_t top;                  /* written by whoever takes the word there; read by all */
-    _Alignas(64) _Atomic int64_t bottom;               /* written by the owner, read by all */
-    _Atomic(thrum__deque_buffer *) buffer;             /* written by the owner, read by all */
-    int64_t seen_top;                                  /* owner only: a top that was true once; the real one is not less */
+    _Alignas(64) _Atomic int64_t top;      /* written by whoever takes the word there; read by all */
+    _Alignas(64) _Atomic int64_t bottom;   /* written by the owner, read by all */
+    _Atomic(thrum__deque_buffer *) buffer; /* written by the owner, read by all */
+    int64_t seen_top;                      /* owner only: a top that was true once; the real one is not less */
 } thrum__deque;
 
 enum { THRUM__DEQUE_FIRST = 1024 };
@@ -83,7 +83,8 @@ static inline uintptr_t thrum__deque_pop_owner(thrum__deque *deque, int64_t base
         word = atomic_load_explicit(&buffer->slots[b & buffer->mask], memory_order_relaxed);
         if (t < b)
             return word;
-        if (!atomic_compare_exchange_strong_explicit(&deque->top, &t, t + 1, memory_order_seq_cst, memory_order_relaxed))
+        if (!atomic_compare_exchange_strong_explicit(&deque->top, &t, t + 1, memory_order_seq_cst,
+                                                     memory_order_relaxed))
             word = 0;
     }
     /* Nothing is left. bottom goes back to top, which nobody can raise while there is nothing to take. */

@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 typedef struct thrum__event {
-    int64_t begin, end;  /* nanoseconds, thrum__now */
-    const void *names;   /* struct thrum__names of the task's graph; NULL for functions without a graph */
-    int64_t number;      /* of the task in its graph, -1 for spawned functions, -2 for submitted ones */
+    int64_t begin, end; /* nanoseconds, thrum__now */
+    const void *names;  /* struct thrum__names of the task's graph; NULL for functions without a graph */
+    int64_t number;     /* of the task in its graph, -1 for spawned functions, -2 for submitted ones */
 } thrum__event;
 
 typedef struct thrum__ring {

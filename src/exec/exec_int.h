@@ -58,18 +58,18 @@ enum { GOING, AWAITED, DONE }; /* thrum_handle.done: nobody sleeps on it; somebo
 enum handle_work { WORK_GRAPH, WORK_FN, WORK_SCOPE };
 
 struct thrum_handle {
-    thrum__object object;          /* root.run is the handle itself */
-    _Atomic uint32_t done;         /* a futex */
-    _Atomic uint32_t holders;      /* the user, and the executor until it is done */
-    _Atomic uint32_t pending;      /* the work itself, and each detached function */
-    _Atomic uint32_t queued;       /* of functions: in the domain's queue; whoever takes it from there runs it */
-    _Atomic(thrum__run *) run;     /* of graphs: while it runs, else NULL */
-    _Atomic(const void *) ender;   /* the thread that calls the callbacks: the address of its thrum__self */
+    thrum__object object;                 /* root.run is the handle itself */
+    _Atomic uint32_t done;                /* a futex */
+    _Atomic uint32_t holders;             /* the user, and the executor until it is done */
+    _Atomic uint32_t pending;             /* the work itself, and each detached function */
+    _Atomic uint32_t queued;              /* of functions: in the domain's queue; whoever takes it from there runs it */
+    _Atomic(thrum__run *) run;            /* of graphs: while it runs, else NULL */
+    _Atomic(const void *) ender;          /* the thread that calls the callbacks: the address of its thrum__self */
     _Atomic(thrum_handle *) awaited_from; /* a handle one of whose tasks waits for this one */
-    thrum__root *root;             /* where its tasks' errors go: its own, or its owner's */
+    thrum__root *root;                    /* where its tasks' errors go: its own, or its owner's */
     thrum_executor *ex;
     thrum_graph *graph;
-    uint64_t left;                 /* runs to go; only whoever ended the last one touches it */
+    uint64_t left; /* runs to go; only whoever ended the last one touches it */
     union {
         thrum_fn *plain;
         thrum_scope_fn *scope;
@@ -100,8 +100,8 @@ struct thrum__run {
     thrum__root *root;                    /* where errors go and cancelling is asked */
     thrum_task **sources;
     size_t count;
-    uint64_t tag;                         /* its number, shifted */
-    size_t divisor;                       /* a take is the rest divided by this */
+    uint64_t tag;                          /* its number, shifted */
+    size_t divisor;                        /* a take is the rest divided by this */
     thrum__run *next_open, *previous_open; /* domain->lock */
     thrum__run *next_free;                 /* ex->lock */
 };
@@ -114,8 +114,8 @@ enum { THRUM__POLITE_NS = 2000 };
 enum worker_kind { WORKER_OWN, WORKER_SPARE, WORKER_GUEST };
 
 struct worker {
-    thrum__worker spawn;  /* first: a scope points to it */
-    thrum__root *root;    /* of the task that runs; NULL between tasks */
+    thrum__worker spawn; /* first: a scope points to it */
+    thrum__root *root;   /* of the task that runs; NULL between tasks */
     domain *domain;
     thrum_executor *ex;
     uint64_t random;
@@ -129,24 +129,24 @@ struct worker {
     size_t spawn_bytes;
     pthread_t thread;
 
-    thrum__deque deque;                             /* graph tasks; aligned by itself */
-    _Alignas(64) _Atomic(thrum__spawn *) bottom;    /* the oldest spawned task that nobody has: see scope.c */
-    _Alignas(64) thrum__parker sleep_parker;        /* a token comes only from who took it off the sleepers' stack */
-    thrum__parker join_parker;                      /* tokens may come late: whoever parks here looks again */
-    _Atomic uint32_t taken;                         /* guests: in use by a thread */
+    thrum__deque deque;                          /* graph tasks; aligned by itself */
+    _Alignas(64) _Atomic(thrum__spawn *) bottom; /* the oldest spawned task that nobody has: see scope.c */
+    _Alignas(64) thrum__parker sleep_parker;     /* a token comes only from who took it off the sleepers' stack */
+    thrum__parker join_parker;                   /* tokens may come late: whoever parks here looks again */
+    _Atomic uint32_t taken;                      /* guests: in use by a thread */
 };
 
 struct domain {
     thrum__life life;
-    worker **workers;              /* `count` of them are there; grows up to `most`, entries never change */
+    worker **workers; /* `count` of them are there; grows up to `most`, entries never change */
     _Atomic int count;
     int most, own;
     thrum__lock lock;
-    thrum_handle *first;           /* functions that nobody has, the newest last */
-    thrum__run *open;              /* runs with sources that nobody has, the newest last */
-    _Atomic uint32_t waiting;      /* how many of both: to look at without the lock */
+    thrum_handle *first;      /* functions that nobody has, the newest last */
+    thrum__run *open;         /* runs with sources that nobody has, the newest last */
+    _Atomic uint32_t waiting; /* how many of both: to look at without the lock */
     int64_t spin_ns;
-    int spares, spares_most;       /* ex->lock */
+    int spares, spares_most; /* ex->lock */
 };
 
 /* Names of graphs that ran, kept for the trace. */
@@ -158,18 +158,18 @@ typedef struct thrum__held_names {
 struct thrum_executor {
     thrum__object object;
     domain cpu;
-    _Atomic uint32_t outstanding;  /* handles not done, but for borrowed ones; a futex */
-    _Atomic uint32_t awaited;      /* somebody sleeps on it */
+    _Atomic uint32_t outstanding; /* handles not done, but for borrowed ones; a futex */
+    _Atomic uint32_t awaited;     /* somebody sleeps on it */
     _Atomic uint32_t stop;
-    uint32_t generation;           /* of the process: a fork's child has another */
+    uint32_t generation; /* of the process: a fork's child has another */
     bool callers_help, threadless, watched;
     int workers;
     enum thrum__bind bind;
     thrum__lock lock;
     thrum__run *free_runs;
-    _Atomic(thrum__run *) *runs;   /* by number; an entry is written once, before its number is used */
+    _Atomic(thrum__run *) *runs; /* by number; an entry is written once, before its number is used */
     uint32_t run_count;
-    _Atomic(worker *) last_guest;  /* a guess at one that is free */
+    _Atomic(worker *) last_guest; /* a guess at one that is free */
     size_t spawns;
     thrum_observer observer;
     char *trace;
@@ -206,7 +206,7 @@ enum found_kind { FOUND_NOTHING, FOUND_RUN, FOUND_TASK, FOUND_FUNCTION, FOUND_SP
 
 typedef struct found {
     enum found_kind kind;
-    thrum__run *run;      /* FOUND_RUN, FOUND_TASK: with a strand for the finder */
+    thrum__run *run; /* FOUND_RUN, FOUND_TASK: with a strand for the finder */
     thrum_task *task;
     thrum_handle *handle; /* FOUND_FUNCTION: claimed */
     thrum__spawn *place;  /* FOUND_SPAWN: claimed */
@@ -257,9 +257,9 @@ void thrum__handle_return(worker *w, thrum_handle *handle);
 int thrum__handle_outcome(const thrum_handle *handle);
 void thrum__handle_drop(thrum_handle *handle);
 void thrum__handle_abandon(thrum_handle *handle); /* one that was never started */
-bool thrum__pending_lower(thrum_handle *handle); /* one of its pending parts has ended; true: it was the last */
-void thrum__handle_lower(thrum_handle *handle);  /* the same, and ends it if it was the last */
-void thrum__handle_end(thrum_handle *handle);    /* all have */
+bool thrum__pending_lower(thrum_handle *handle);  /* one of its pending parts has ended; true: it was the last */
+void thrum__handle_lower(thrum_handle *handle);   /* the same, and ends it if it was the last */
+void thrum__handle_end(thrum_handle *handle);     /* all have */
 void thrum__handle_run(worker *w, thrum_handle *handle);
 void thrum__queue_put(domain *d, thrum_handle *handle);
 thrum_handle *thrum__queue_take(domain *d, const thrum_handle *owner);

@@ -45,10 +45,11 @@ int thrum__executor_usable(const thrum_executor *ex, const char *what)
     if (__builtin_expect(ex->object.kind != THRUM__KIND_EXECUTOR, 0))
         return thrum__fault(THRUM_EINVAL, "%s: this is not an executor, or it has been freed", what);
     if (__builtin_expect(thrum__executor_foreign(ex), 0))
-        return thrum__fault(THRUM_EFORK,
-                            "%s: the executor was made before this process was forked, and its threads are the parent's; "
-                            "make one of its own with thrum_executor_new",
-                            what);
+        return thrum__fault(
+            THRUM_EFORK,
+            "%s: the executor was made before this process was forked, and its threads are the parent's; "
+            "make one of its own with thrum_executor_new",
+            what);
     return 0;
 }
 
@@ -259,7 +260,8 @@ static int read_workers(thrum_executor *ex, const thrum_config *config, const th
 {
     int64_t workers = config->workers;
     if (workers < 0 || workers > 1024)
-        return thrum__fault(THRUM_EINVAL, "thrum_executor_new: workers is %lld, but it must be from 1 to 1024, or 0 for the default",
+        return thrum__fault(THRUM_EINVAL,
+                            "thrum_executor_new: workers is %lld, but it must be from 1 to 1024, or 0 for the default",
                             (long long)workers);
     if (workers == 0)
         workers = thrum__option_number(THRUM__OPT_WORKERS);
@@ -397,8 +399,8 @@ static int start_threads(thrum_executor *ex)
         int err = pthread_create(&d->workers[i]->thread, NULL, thrum__worker_thread, d->workers[i]);
         if (err) {
             stop_threads(ex, i);
-            return thrum__fault(THRUM_ESYSTEM, "thrum_executor_new: the system gives no thread for worker %d of %d: %s", i,
-                                d->own, strerror(err));
+            return thrum__fault(THRUM_ESYSTEM, "thrum_executor_new: the system gives no thread for worker %d of %d: %s",
+                                i, d->own, strerror(err));
         }
     }
     return 0;
@@ -464,8 +466,9 @@ int thrum_executor_wait(thrum_executor *ex)
     if (err)
         return err;
     if (works_for(ex))
-        return thrum__fault(THRUM_EDEADLOCK, "thrum_executor_wait: a task cannot wait for everything on its executor: it is "
-                                             "part of it");
+        return thrum__fault(THRUM_EDEADLOCK,
+                            "thrum_executor_wait: a task cannot wait for everything on its executor: it is "
+                            "part of it");
     drain(ex);
     int code = thrum__root_code(&ex->object.root);
     if (!code)

@@ -524,7 +524,8 @@ int thrum_wait(thrum_handle *handle)
     if (err)
         return err;
     if (calls_back(handle))
-        return thrum__fault(THRUM_EDEADLOCK, "thrum_wait: a callback cannot wait for the run or function that called it");
+        return thrum__fault(THRUM_EDEADLOCK,
+                            "thrum_wait: a callback cannot wait for the run or function that called it");
     if (waits_for_itself(self, handle))
         return thrum__fault(THRUM_EDEADLOCK, "thrum_wait: a task of %s%s%s cannot wait for it to end",
                             handle->graph ? "a run of graph '" : "a submitted function",

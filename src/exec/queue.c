@@ -19,7 +19,8 @@ static const uintptr_t queued = 1;
 
 static bool swap(thrum_graph *graph, uintptr_t seen, uintptr_t next)
 {
-    return atomic_compare_exchange_strong_explicit(&graph->run, &seen, next, memory_order_acq_rel, memory_order_acquire);
+    return atomic_compare_exchange_strong_explicit(&graph->run, &seen, next, memory_order_acq_rel,
+                                                   memory_order_acquire);
 }
 
 /* Marks the run under way as having followers: false if there is none (any more). */

@@ -540,7 +540,8 @@ static int runs_itself(const worker *self, const thrum_graph *graph)
     const thrum_handle *at = self->root->run;
     for (; at; at = atomic_load_explicit(&at->awaited_from, memory_order_acquire))
         if (at->graph == graph)
-            return thrum__fault(THRUM_EDEADLOCK, "thrum_run: a task of graph '%s' cannot run that graph and wait for it",
+            return thrum__fault(THRUM_EDEADLOCK,
+                                "thrum_run: a task of graph '%s' cannot run that graph and wait for it",
                                 graph->names->graph);
     return 0;
 }

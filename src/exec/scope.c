@@ -137,7 +137,8 @@ bool thrum__spawn_steal(worker *thief, worker *victim, const thrum__spawn *helpe
     if (!(state & READY))
         return false;
     /* Acquire, with the release of the spawn: fn, arg and root are there. */
-    if (!__atomic_compare_exchange_n(&place->state, &state, (uintptr_t)thief, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+    if (!__atomic_compare_exchange_n(&place->state, &state, (uintptr_t)thief, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED))
         return false;
     if (atomic_load_explicit(&victim->bottom, memory_order_relaxed) != place ||
         (helped && is_settled(state_of(helped)))) {
@@ -145,7 +146,10 @@ bool thrum__spawn_steal(worker *thief, worker *victim, const thrum__spawn *helpe
         return false;
     }
     atomic_store_explicit(&victim->bottom, place + 1, memory_order_release);
-    *f = (found){.kind = FOUND_SPAWN, .place = place, .victim = victim, .spawn_fn = place->u.fn,
+    *f = (found){.kind = FOUND_SPAWN,
+                 .place = place,
+                 .victim = victim,
+                 .spawn_fn = place->u.fn,
                  .frees_arg = (state & HEAP) != 0};
     return true;
 }
@@ -308,7 +312,8 @@ static void run_graphs(worker *w, thrum_scope *scope)
             if (w)
                 thrum__run_inside(w, ordered->graph, scope->root);
             else
-                thrum__root_fail(scope->root, THRUM_ENOMEM, "a graph in a scope needs a worker, and there was no memory for one");
+                thrum__root_fail(scope->root, THRUM_ENOMEM,
+                                 "a graph in a scope needs a worker, and there was no memory for one");
         }
         thrum__graph_destroy(ordered->graph);
         thrum__free(ordered);

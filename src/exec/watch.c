@@ -54,7 +54,9 @@ int thrum__watch_hold_names(thrum_executor *ex, thrum_graph *graph)
         ex->held_names = node;
     }
     thrum__lock_give(&ex->lock);
-    return held || node ? 0 : thrum__fault(THRUM_ENOMEM, "no memory to keep the names of graph '%s' for the trace", graph->names->graph);
+    return held || node ? 0
+                        : thrum__fault(THRUM_ENOMEM, "no memory to keep the names of graph '%s' for the trace",
+                                       graph->names->graph);
 }
 
 int thrum__trace_write(thrum_executor *ex)

@@ -41,10 +41,10 @@ static thrum_task *chunk_end(const thrum_graph *graph, uint32_t chunk)
 
 /* The share of chunk c: places begin[c] to begin[c + 1] - 1 of each array. */
 struct deal {
-    uint32_t *to;             /* the edges' ends, by the chunk of the end */
-    thrum__log_edge *edges;   /* the edges, by the chunk of the beginning */
+    uint32_t *to;           /* the edges' ends, by the chunk of the end */
+    thrum__log_edge *edges; /* the edges, by the chunk of the beginning */
     uint64_t *to_begin, *edges_begin;
-    uint64_t *sole;           /* a bit for each place: the task there has one predecessor */
+    uint64_t *sole; /* a bit for each place: the task there has one predecessor */
 };
 
 static size_t places(const thrum_graph *graph)
@@ -327,7 +327,8 @@ static int lay_out_dealt(thrum_graph *graph, struct deal *deal)
 /* The count of predecessors shares its word with the task's kind. */
 static int too_many_edges(const thrum_graph *graph)
 {
-    return thrum__fault(THRUM_ELIMIT, "thrum_graph_freeze: graph '%s' has %llu edges, but fewer than 2^28 is what thrum can count",
+    return thrum__fault(THRUM_ELIMIT,
+                        "thrum_graph_freeze: graph '%s' has %llu edges, but fewer than 2^28 is what thrum can count",
                         graph->names->graph, (unsigned long long)graph->edges);
 }
 

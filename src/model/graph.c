@@ -138,8 +138,9 @@ int thrum_task_set_name(thrum_task *task, const char *name)
     char *copy = name ? thrum__copy_text(name) : NULL;
     if ((name && !copy) || names_reserve(graph->names, number)) {
         thrum__free(copy);
-        return thrum__graph_fail(graph, THRUM_ENOMEM, "thrum_task_set_name: no memory for the name of task %zu of graph '%s'",
-                                 number, graph_name(graph));
+        return thrum__graph_fail(graph, THRUM_ENOMEM,
+                                 "thrum_task_set_name: no memory for the name of task %zu of graph '%s'", number,
+                                 graph_name(graph));
     }
     thrum__free(graph->names->tasks[number]);
     graph->names->tasks[number] = copy;
@@ -266,8 +267,8 @@ thrum_task *thrum__task_grow(thrum_graph *graph)
     if (thrum__graph_open(graph, "thrum_task_new"))
         return NULL;
     if (graph->next == graph->end && graph->chunk_count == most_tasks / THRUM__CHUNK_PLACES) {
-        thrum__graph_fail(graph, THRUM_ELIMIT, "thrum_task_new: graph '%s' has as many tasks as a graph can have (2^31)",
-                          graph_name(graph));
+        thrum__graph_fail(graph, THRUM_ELIMIT,
+                          "thrum_task_new: graph '%s' has as many tasks as a graph can have (2^31)", graph_name(graph));
         return NULL;
     }
     if (graph->next == graph->end && chunk_add(graph)) {
@@ -296,8 +297,8 @@ static thrum_task *null_argument(thrum_graph *graph, const char *what)
     if (!graph)
         thrum__fault(THRUM_EINVAL, "%s: the graph is NULL", what);
     else if (!thrum__graph_open(graph, what))
-        thrum__graph_fail(graph, THRUM_EINVAL, "%s: the function is NULL; thrum_placeholder_new makes a task without one",
-                          what);
+        thrum__graph_fail(graph, THRUM_EINVAL,
+                          "%s: the function is NULL; thrum_placeholder_new makes a task without one", what);
     return NULL;
 }
 
@@ -387,14 +388,16 @@ int thrum_graph_reserve(thrum_graph *graph, uint64_t tasks)
     if (err)
         return err;
     if (tasks >= most_tasks || tasks + thrum__task_count(graph) >= most_tasks)
-        return thrum__graph_fail(graph, THRUM_ELIMIT,
-                                 "thrum_graph_reserve: %llu tasks were asked for in graph '%s', but a graph holds fewer "
-                                 "than 2^31",
-                                 (unsigned long long)tasks, graph_name(graph));
+        return thrum__graph_fail(
+            graph, THRUM_ELIMIT,
+            "thrum_graph_reserve: %llu tasks were asked for in graph '%s', but a graph holds fewer "
+            "than 2^31",
+            (unsigned long long)tasks, graph_name(graph));
     uint64_t per_chunk = THRUM__CHUNK_PLACES - THRUM__CHUNK_HEAD, have = (uint64_t)(graph->end - graph->next);
     uint64_t chunks = tasks > have ? (tasks - have + per_chunk - 1) / per_chunk : 0;
     bool fits = chunks * THRUM__CHUNK_BYTES <= (uint64_t)((char *)graph->unused_end - (char *)graph->unused);
-    if (chunk_table_reserve(graph, graph->chunk_count + chunks) || (!fits && slab_add(graph, chunks * THRUM__CHUNK_BYTES)))
+    if (chunk_table_reserve(graph, graph->chunk_count + chunks) ||
+        (!fits && slab_add(graph, chunks * THRUM__CHUNK_BYTES)))
         return thrum__graph_fail(graph, THRUM_ENOMEM, "thrum_graph_reserve: no memory for %llu tasks in graph '%s'",
                                  (unsigned long long)tasks, graph_name(graph));
     return 0;
@@ -470,7 +473,10 @@ int thrum__edge_slow(thrum_task *before, thrum_task *after)
 {
     char room[80];
     if (!before || !after)
-        return null_task(before ? thrum__chunk_of(before)->graph : after ? thrum__chunk_of(after)->graph : NULL, "thrum_edge");
+        return null_task(before  ? thrum__chunk_of(before)->graph
+                         : after ? thrum__chunk_of(after)->graph
+                                 : NULL,
+                         "thrum_edge");
     thrum_graph *graph = thrum__chunk_of(before)->graph, *other = thrum__chunk_of(after)->graph;
     int err = thrum__graph_open(graph, "thrum_edge");
     if (err)

@@ -73,8 +73,8 @@ typedef struct thrum__chunk {
 /* Names outlive their graph while a trace needs them. */
 typedef struct thrum__names {
     _Atomic uint32_t holders;
-    char *graph;          /* never NULL */
-    char **tasks;         /* by task number; NULL where there is no name */
+    char *graph;  /* never NULL */
+    char **tasks; /* by task number; NULL where there is no name */
     size_t capacity;
 } thrum__names;
 

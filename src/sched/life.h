@@ -33,9 +33,9 @@
 enum { THRUM__LIFE_MOST = 4000 }; /* workers of one domain, guests and stand-ins included */
 
 typedef struct thrum__life {
-    _Alignas(64) int64_t word;  /* shared with the inline functions of scope.h, so a plain type with atomic accesses */
-    int limit;                  /* as many may be awake; constant */
-    _Atomic uint16_t *below;    /* for each worker asleep: the index + 1 of the one under it in the stack */
+    _Alignas(64) int64_t word; /* shared with the inline functions of scope.h, so a plain type with atomic accesses */
+    int limit;                 /* as many may be awake; constant */
+    _Atomic uint16_t *below;   /* for each worker asleep: the index + 1 of the one under it in the stack */
 } thrum__life;
 
 typedef struct thrum__life_view {
@@ -61,11 +61,11 @@ int thrum__life_wake(thrum__life *life);
 /* The same whether wanted or not, as long as somebody sleeps: for ending and for stand-ins. */
 int thrum__life_wake_any(thrum__life *life);
 
-void thrum__life_start_search(thrum__life *life);        /* active -> searching */
-bool thrum__life_end_search(thrum__life *life);          /* searching -> active; true: it was the last one searching */
-void thrum__life_sleep(thrum__life *life, int worker);   /* searching -> asleep; then: heavy barrier, look, park */
-bool thrum__life_enter(thrum__life *life);               /* a guest becomes active, if there is a place */
-void thrum__life_enter_anyway(thrum__life *life);        /* the same without asking: parked ones that go on */
-void thrum__life_leave(thrum__life *life);               /* active -> gone */
+void thrum__life_start_search(thrum__life *life);      /* active -> searching */
+bool thrum__life_end_search(thrum__life *life);        /* searching -> active; true: it was the last one searching */
+void thrum__life_sleep(thrum__life *life, int worker); /* searching -> asleep; then: heavy barrier, look, park */
+bool thrum__life_enter(thrum__life *life);             /* a guest becomes active, if there is a place */
+void thrum__life_enter_anyway(thrum__life *life);      /* the same without asking: parked ones that go on */
+void thrum__life_leave(thrum__life *life);             /* active -> gone */
 
 #endif

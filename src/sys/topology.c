@@ -176,7 +176,8 @@ static hwloc_obj_t core_of(int index)
     if (cores > 0 && index < cores)
         return hwloc_get_obj_inside_cpuset_by_type(topology, allowed, HWLOC_OBJ_CORE, (unsigned)index);
     int units = hwloc_get_nbobjs_inside_cpuset_by_type(topology, allowed, HWLOC_OBJ_PU);
-    return hwloc_get_obj_inside_cpuset_by_type(topology, allowed, HWLOC_OBJ_PU, (unsigned)(index % (units ? units : 1)));
+    return hwloc_get_obj_inside_cpuset_by_type(topology, allowed, HWLOC_OBJ_PU,
+                                               (unsigned)(index % (units ? units : 1)));
 }
 
 void thrum__bind_self(enum thrum__bind bind, int index)

@@ -49,8 +49,8 @@ static void put_event(FILE *out, const thrum__event *event, int tid, int64_t beg
 
 static void put_track(FILE *out, const thrum__track *track, int64_t begin, const char *comma)
 {
-    fprintf(out, "%s\n{\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"%s %d\"}}", comma,
-            track->index, track->kind, track->index);
+    fprintf(out, "%s\n{\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"%s %d\"}}",
+            comma, track->index, track->kind, track->index);
     for (uint64_t i = 0; i < thrum__ring_count(track->ring); i++)
         put_event(out, thrum__ring_get(track->ring, i), track->index, begin);
 }
@@ -63,7 +63,8 @@ int thrum__chrome_write(const char *path, const thrum__track *tracks, size_t cou
     unsigned long long lost = 0;
     for (size_t i = 0; i < count; i++)
         lost += thrum__ring_lost(tracks[i].ring);
-    fprintf(out, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"thrum\":\"%s\",\"lost_events\":\"%llu\"},\"traceEvents\":[",
+    fprintf(out,
+            "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"thrum\":\"%s\",\"lost_events\":\"%llu\"},\"traceEvents\":[",
             thrum_version(), lost);
     for (size_t i = 0; i < count; i++)
         put_track(out, &tracks[i], begin, i ? "," : "");
