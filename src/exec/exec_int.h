@@ -189,6 +189,8 @@ int thrum__executor_usable(const thrum_executor *ex, const char *what);
 bool thrum__executor_foreign(const thrum_executor *ex);
 /* Nothing runs, nothing waits to run, nobody is inside. */
 bool thrum__executor_rests(const thrum_executor *ex);
+/* The same after at most `ns`: whoever ended the last run may still be on its way out when the run's waiter asks. */
+bool thrum__executor_comes_to_rest(const thrum_executor *ex, int64_t ns);
 void thrum__outstanding_raise(thrum_executor *ex);
 void thrum__outstanding_lower(thrum_executor *ex);
 

@@ -11,6 +11,7 @@
 #include "sys/clock.h"
 
 #include <limits.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,6 +92,17 @@ bool thrum__executor_rests(const thrum_executor *ex)
     return true;
 }
 
+bool thrum__executor_comes_to_rest(const thrum_executor *ex, int64_t ns)
+{
+    int64_t until = thrum__now() + ns;
+    while (!thrum__executor_rests(ex)) {
+        if (thrum__now() > until)
+            return false;
+        sched_yield();
+    }
+    return true;
+}
+
 static void drain(thrum_executor *ex)
 {
     for (;;) {
@@ -167,8 +179,10 @@ void *thrum__worker_thread(void *arg)
 {
     worker *w = arg;
     thrum__self = w;
-    if (w->kind == WORKER_OWN)
+    if (w->kind == WORKER_OWN) {
         thrum__bind_self(w->ex->bind, w->index);
+        thrum__park(&w->sleep_parker); /* it was born asleep: see domain_init */
+    }
     thrum__live(w);
     return NULL;
 }
@@ -345,9 +359,13 @@ static int domain_init(thrum_executor *ex)
     int limit = ex->threadless ? THRUM__LIFE_MOST : ex->workers;
     if (!d->workers || !ex->runs || thrum__life_init(&d->life, limit, d->most, ex->workers))
         return -1;
-    for (int i = 0; i < d->own; i++)
+    /* The workers count as asleep before their threads are there, so that a first run need not wait for them to come up
+     * and find nothing. */
+    for (int i = 0; i < d->own; i++) {
         if (!worker_add(ex, WORKER_OWN))
             return -1;
+        thrum__life_sleep(&d->life, i);
+    }
     /* Without threads somebody must always be able to come in and work. */
     return ex->threadless && !worker_add(ex, WORKER_GUEST) ? -1 : 0;
 }
@@ -499,7 +517,7 @@ static thrum__lock default_lock;
 static void free_default(void)
 {
     thrum_executor *ex = atomic_exchange_explicit(&default_executor, NULL, memory_order_acq_rel);
-    if (ex && !thrum__executor_foreign(ex) && thrum__executor_rests(ex))
+    if (ex && !thrum__executor_foreign(ex) && thrum__executor_comes_to_rest(ex, 100000000))
         thrum_executor_free(ex);
 }
 

@@ -8,8 +8,6 @@
 #include "sys/clock.h"
 #include "trace/chrome.h"
 
-#include <sched.h>
-
 void thrum__watch_begin(worker *w, watch *watch, const thrum_task *task, int64_t number)
 {
     const thrum__names *names = task ? thrum__chunk_of(task)->graph->names : NULL;
@@ -74,25 +72,13 @@ int thrum__trace_write(thrum_executor *ex)
     return err;
 }
 
-/* Whoever ended the last run may still be on its way out when the run's waiter comes here. */
-static bool comes_to_rest(const thrum_executor *ex)
-{
-    int64_t until = thrum__now() + 10000000;
-    while (!thrum__executor_rests(ex)) {
-        if (thrum__now() > until)
-            return false;
-        sched_yield();
-    }
-    return true;
-}
-
 int thrum_executor_observe(thrum_executor *ex, const thrum_observer *observer)
 {
     ex = thrum__executor_or_default(ex);
     int err = ex ? thrum__executor_usable(ex, "thrum_executor_observe") : thrum__last_code();
     if (err)
         return err;
-    if (!comes_to_rest(ex))
+    if (!thrum__executor_comes_to_rest(ex, 10000000))
         return thrum__fault(THRUM_EBUSY, "thrum_executor_observe: something runs on the executor; wait for it to end");
     ex->observer = observer ? *observer : (thrum_observer){NULL, NULL, NULL};
     ex->watched = observer || ex->trace;

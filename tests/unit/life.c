@@ -167,6 +167,23 @@ TEST(a_waking_is_wanted_when_nobody_searches_somebody_sleeps_and_there_is_a_plac
                     try_combination(limit, sleepers, searching, active);
 }
 
+/* Or a waker that was away for a while would take a sleeper off a stack that is not the one it saw. */
+TEST(a_stack_that_changed_and_changed_back_is_another_word)
+{
+    thrum__life life;
+    assert_int_equal(thrum__life_init(&life, 3, 3, 3), 0);
+    for (int worker = 0; worker < 3; worker++)
+        thrum__life_sleep(&life, worker);
+    int64_t before = life.word;
+    assert_int_equal(thrum__life_wake_any(&life), 2);
+    assert_int_equal(thrum__life_wake_any(&life), 1);
+    thrum__life_sleep(&life, 1);
+    thrum__life_sleep(&life, 2);
+    expect(&life, 2, 0, 0);
+    assert_int_not_equal(life.word, before);
+    thrum__life_fini(&life);
+}
+
 TEST(the_count_of_changes_runs_over_without_harm)
 {
     thrum__life life;
@@ -295,6 +312,7 @@ int main(void)
         cmocka_unit_test(no_waking_goes_beyond_the_limit),
         cmocka_unit_test(a_guest_enters_only_where_there_is_a_place),
         cmocka_unit_test(a_waking_is_wanted_when_nobody_searches_somebody_sleeps_and_there_is_a_place),
+        cmocka_unit_test(a_stack_that_changed_and_changed_back_is_another_word),
         cmocka_unit_test(the_count_of_changes_runs_over_without_harm),
         cmocka_unit_test(the_most_workers_fit_into_the_word),
         cmocka_unit_test(many_threads_at_once_lose_no_sleeper_and_wake_none_twice),
