@@ -93,6 +93,18 @@ static inline uintptr_t thrum__deque_pop_owner(thrum__deque *deque, int64_t base
     return word;
 }
 
+/* The same where nobody can be stealing meanwhile: no two threads use the deque at once, and whatever hands it from one
+ * to the next orders them. */
+static inline uintptr_t thrum__deque_pop_alone(thrum__deque *deque, int64_t base)
+{
+    int64_t b = atomic_load_explicit(&deque->bottom, memory_order_relaxed) - 1;
+    if (b < base || b < atomic_load_explicit(&deque->top, memory_order_relaxed))
+        return 0;
+    thrum__deque_buffer *buffer = atomic_load_explicit(&deque->buffer, memory_order_relaxed);
+    atomic_store_explicit(&deque->bottom, b, memory_order_relaxed);
+    return atomic_load_explicit(&buffer->slots[b & buffer->mask], memory_order_relaxed);
+}
+
 /* The number that the next pushed word will have. */
 static inline int64_t thrum__deque_bottom_owner(const thrum__deque *deque)
 {

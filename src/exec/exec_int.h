@@ -142,9 +142,10 @@ struct domain {
     _Atomic int count;
     int most, own;
     thrum__lock lock;
-    thrum_handle *first;      /* functions that nobody has, the newest last */
-    thrum__run *open;         /* runs with sources that nobody has, the newest last */
-    _Atomic uint32_t waiting; /* how many of both: to look at without the lock */
+    thrum_handle *first;        /* functions that nobody has, the newest last */
+    thrum__run *open;           /* runs with sources that nobody has, the newest last */
+    _Atomic uint32_t waiting;   /* how many of both: to look at without the lock */
+    _Atomic uint32_t returning; /* threads that want their place back: see thrum__step_back */
     int64_t spin_ns;
     int spares, spares_most; /* ex->lock */
 };

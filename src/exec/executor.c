@@ -191,9 +191,11 @@ void thrum__spare_start(domain *d)
 {
     thrum_executor *ex = d->workers[0]->ex;
     thrum__lock_take(&ex->lock);
-    worker *w = d->spares < d->spares_most ? worker_add(ex, WORKER_SPARE) : NULL;
+    bool room = d->spares < d->spares_most && thrum__life_enter(&d->life);
+    worker *w = room ? worker_add(ex, WORKER_SPARE) : NULL;
+    if (room && !w)
+        thrum__life_leave(&d->life);
     if (w) {
-        thrum__life_enter_anyway(&d->life);
         thrum__life_start_search(&d->life);
         if (pthread_create(&w->thread, NULL, thrum__worker_thread, w) == 0) {
             d->spares++;
@@ -234,7 +236,8 @@ static worker *guest_find(thrum_executor *ex)
 
 worker *thrum__guest_enter(thrum_executor *ex, bool anyway)
 {
-    if (anyway)
+    /* "anyway" goes beyond the limit, but not where the limit is one: see thrum__step_back. */
+    if (anyway && ex->cpu.life.limit > 1)
         thrum__life_enter_anyway(&ex->cpu.life);
     else if (!thrum__life_enter(&ex->cpu.life))
         return NULL;

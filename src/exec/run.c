@@ -49,9 +49,13 @@ enum { MOST_AT_ONCE = 512 }; /* sources taken in one go: enough to make the shar
  *
  * When one is missing, the caller is it: nobody else will touch the counter, and no read-modify-write is needed. The
  * acquire pairs with the other predecessors' releases in the subtraction: their work happens before the task's. */
-static HOT bool arrive(thrum_task *task)
+static HOT bool arrive(thrum_task *task, bool alone)
 {
     uint32_t missing = atomic_load_explicit(&task->pending, memory_order_acquire);
+    if (alone && missing != 1) {
+        atomic_store_explicit(&task->pending, missing - 1, memory_order_relaxed);
+        return false;
+    }
     if (missing != 1 && atomic_fetch_sub_explicit(&task->pending, 1, memory_order_acq_rel) != 1)
         return false;
     /* Relaxed: the next to read it is a predecessor in the next iteration, which comes after this task. */
@@ -62,7 +66,7 @@ static HOT bool arrive(thrum_task *task)
 /* A deque that can grow no more: run the task here and now, and what it makes ready in turn. */
 static __attribute__((noinline, cold)) void run_at_once(worker *w, thrum__run *run, thrum_task *task);
 
-static HOT void push(worker *w, thrum__run *run, thrum_task *task)
+static HOT void push(worker *w, thrum__run *run, thrum_task *task, bool alone)
 {
     if (__builtin_expect(!thrum__deque_push_owner(&w->deque, (uintptr_t)task | run->tag), 0)) {
         run_at_once(w, run, task);
@@ -71,19 +75,19 @@ static HOT void push(worker *w, thrum__run *run, thrum_task *task)
     /* The light half of the barrier that a worker passes before it sleeps (sys/barrier.h); where that needs a fence,
      * `idle` always says to look, and thrum__wake has it. */
     atomic_signal_fence(memory_order_seq_cst);
-    if (__builtin_expect(__atomic_load_n(w->spawn.idle, __ATOMIC_RELAXED) < 0, 0))
+    if (!alone && __builtin_expect(__atomic_load_n(w->spawn.idle, __ATOMIC_RELAXED) < 0, 0))
         thrum__wake(&w->spawn);
 }
 
 /* The task has completed: its ready successors are pushed but for one, which is returned to run next without touching
  * the deque. That one is the nearest in memory if it is ready (freezing has marked it): in a grid this walks along the
  * row, whatever the order of the edges was. */
-static HOT thrum_task *complete(worker *w, thrum__run *run, const thrum_task *task)
+static HOT thrum_task *complete(worker *w, thrum__run *run, const thrum_task *task, bool alone)
 {
     uintptr_t next = task->next;
     if (next & THRUM__ONE) {
         thrum_task *successor = thrum__word_task(next);
-        return (next & THRUM__SOLE) || arrive(successor) ? successor : NULL;
+        return (next & THRUM__SOLE) || arrive(successor, alone) ? successor : NULL;
     }
     if (!next)
         return NULL;
@@ -94,15 +98,15 @@ static HOT thrum_task *complete(worker *w, thrum__run *run, const thrum_task *ta
     do {
         word = *at++;
         thrum_task *successor = thrum__word_task(word);
-        if (!(word & THRUM__SOLE) && !arrive(successor))
+        if (!(word & THRUM__SOLE) && !arrive(successor, alone))
             continue;
         if (!chosen) {
             chosen = successor;
         } else if (word & THRUM__NEAR) {
-            push(w, run, chosen);
+            push(w, run, chosen, alone);
             chosen = successor;
         } else {
-            push(w, run, successor);
+            push(w, run, successor, alone);
         }
     } while (!(word & THRUM__LAST));
     return chosen;
@@ -138,16 +142,15 @@ static HOT void call(worker *w, thrum__run *run, const uint32_t *attention, cons
         task->fn.plain(task->arg);
 }
 
-/* Runs the task, what it makes ready, and all else that is in the deque from `base` on. */
-static void run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
+static HOT void run_all(worker *w, thrum__run *run, thrum_task *task, int64_t base, bool alone)
 {
     const uint32_t *attention = &run->root->attention;
     for (;;) {
         while (task) {
             call(w, run, attention, task);
-            task = complete(w, run, task);
+            task = complete(w, run, task, alone);
         }
-        uintptr_t word = thrum__deque_pop_owner(&w->deque, base);
+        uintptr_t word = alone ? thrum__deque_pop_alone(&w->deque, base) : thrum__deque_pop_owner(&w->deque, base);
         if (!word)
             return;
         thrum__assert((word & ~TASK_MASK) == run->tag);
@@ -155,11 +158,21 @@ static void run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
     }
 }
 
+/* Runs the task, what it makes ready, and all else that is in the deque from `base` on. A domain for one worker never has
+ * two threads awake (thrum__step_back), so there the counters and the deque need no read-modify-writes. */
+static void run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
+{
+    if (w->domain->life.limit == 1)
+        run_all(w, run, task, base, true);
+    else
+        run_all(w, run, task, base, false);
+}
+
 static __attribute__((noinline, cold)) void run_at_once(worker *w, thrum__run *run, thrum_task *task)
 {
     while (task) {
         call(w, run, &run->root->attention, task);
-        task = complete(w, run, task);
+        task = complete(w, run, task, false);
     }
 }
 

@@ -121,10 +121,29 @@ void thrum__step_aside(worker *w, bool in_task)
         thrum__wake_one(d);
 }
 
-/* Beyond the limit if need be: the surplus goes to sleep when it next finds nothing (search). */
+/* Beyond the limit if need be: the surplus goes to sleep when it next finds nothing (search). But in a domain for one
+ * worker there is never a second one (run_from in run.c relies on it): whoever comes back waits until the one who took
+ * its place has finished what it was doing. That one looks at `returning` and makes way. */
 void thrum__step_back(worker *w)
 {
-    thrum__life_enter_anyway(&w->domain->life);
+    domain *d = w->domain;
+    if (d->life.limit > 1) {
+        thrum__life_enter_anyway(&d->life);
+        return;
+    }
+    atomic_fetch_add_explicit(&d->returning, 1, memory_order_seq_cst);
+    for (int tries = 0; !thrum__life_enter(&d->life); tries++) {
+        if (tries < 100)
+            sched_yield();
+        else
+            thrum__sleep_ns(50000);
+    }
+    atomic_fetch_sub_explicit(&d->returning, 1, memory_order_relaxed);
+}
+
+static bool must_make_way(const domain *d)
+{
+    return atomic_load_explicit(&d->returning, memory_order_relaxed) != 0;
 }
 
 enum { LOOKS_PER_CLOCK = 4, PAUSES_PER_LOOK = 2 };
@@ -144,7 +163,7 @@ static bool search(worker *w, found *f)
                 thrum__relax();
         }
         thrum__life_view view = thrum__life_look(&d->life);
-        if (view.searching > 1 + d->life.limit / 4 || view.awake > d->life.limit)
+        if (view.searching > 1 + d->life.limit / 4 || view.awake > d->life.limit || must_make_way(d))
             return false;
         int64_t now = thrum__now();
         if (!since)
@@ -186,7 +205,7 @@ static void work_while_there_is_some(worker *w, found *f)
     }
     do
         thrum__perform(w, f);
-    while (!atomic_load_explicit(&w->ex->stop, memory_order_relaxed) && thrum__find(w, f));
+    while (!atomic_load_explicit(&w->ex->stop, memory_order_relaxed) && !must_make_way(d) && thrum__find(w, f));
     thrum__life_start_search(&d->life);
 }
 

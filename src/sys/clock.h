@@ -13,4 +13,10 @@ static inline int64_t thrum__now(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+static inline void thrum__sleep_ns(long ns)
+{
+    struct timespec t = {0, ns};
+    nanosleep(&t, NULL);
+}
+
 #endif
