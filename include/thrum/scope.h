@@ -33,8 +33,9 @@ typedef struct thrum_scope thrum_scope;
 typedef void thrum_scope_fn(thrum_scope *scope, void *arg);
 
 /* Opens a scope inside `up`, the scope that the calling function was given or has open. With NULL: inside the calling
- * task, or, outside tasks, on the default executor, the calling thread being one of its workers until the join. Cannot
- * fail: where the thread cannot become a worker, spawned functions run at once. */
+ * task, or, outside tasks, on the default executor, the calling thread being one of its workers until the join (if the
+ * executor is for one worker, this waits until that one is free). Cannot fail: where the thread cannot become a worker
+ * for lack of memory, spawned functions run at once. */
 THRUM_API void thrum_scope_open(thrum_scope *scope, thrum_scope *up);
 
 /* The same outside tasks on an executor of choice. */

@@ -145,7 +145,7 @@ struct domain {
     thrum_handle *first;        /* functions that nobody has, the newest last */
     thrum__run *open;           /* runs with sources that nobody has, the newest last */
     _Atomic uint32_t waiting;   /* how many of both: to look at without the lock */
-    _Atomic uint32_t returning; /* threads that want their place back: see thrum__step_back */
+    _Atomic uint32_t returning; /* threads that want their place back: see thrum__enter_anyway */
     int64_t spin_ns;
     int spares, spares_most; /* ex->lock */
 };
@@ -227,6 +227,8 @@ bool thrum__work_visible(const domain *d);
 /* The worker parks inside a task, or a guest leaves: its place can be taken. And back. */
 void thrum__step_aside(worker *w, bool in_task);
 void thrum__step_back(worker *w);
+/* Becomes active whether there is a place or not. */
+void thrum__enter_anyway(domain *d);
 void thrum__live(worker *w);
 
 /* ---- run.c -------------------------------------------------------------------------------------------------------- */

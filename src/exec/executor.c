@@ -236,9 +236,8 @@ static worker *guest_find(thrum_executor *ex)
 
 worker *thrum__guest_enter(thrum_executor *ex, bool anyway)
 {
-    /* "anyway" goes beyond the limit, but not where the limit is one: see thrum__step_back. */
-    if (anyway && ex->cpu.life.limit > 1)
-        thrum__life_enter_anyway(&ex->cpu.life);
+    if (anyway)
+        thrum__enter_anyway(&ex->cpu);
     else if (!thrum__life_enter(&ex->cpu.life))
         return NULL;
     worker *w = guest_find(ex);

@@ -159,7 +159,7 @@ static HOT void run_all(worker *w, thrum__run *run, thrum_task *task, int64_t ba
 }
 
 /* Runs the task, what it makes ready, and all else that is in the deque from `base` on. A domain for one worker never has
- * two threads awake (thrum__step_back), so there the counters and the deque need no read-modify-writes. */
+ * two threads awake (thrum__enter_anyway), so there the counters and the deque need no read-modify-writes. */
 static void run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
 {
     if (w->domain->life.limit == 1)

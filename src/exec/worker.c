@@ -122,11 +122,10 @@ void thrum__step_aside(worker *w, bool in_task)
 }
 
 /* Beyond the limit if need be: the surplus goes to sleep when it next finds nothing (search). But in a domain for one
- * worker there is never a second one (run_from in run.c relies on it): whoever comes back waits until the one who took
- * its place has finished what it was doing. That one looks at `returning` and makes way. */
-void thrum__step_back(worker *w)
+ * worker there is never a second one (run_from in run.c relies on it): whoever comes waits until the one who is there has
+ * finished what it was doing. That one looks at `returning` and makes way. */
+void thrum__enter_anyway(domain *d)
 {
-    domain *d = w->domain;
     if (d->life.limit > 1) {
         thrum__life_enter_anyway(&d->life);
         return;
@@ -139,6 +138,11 @@ void thrum__step_back(worker *w)
             thrum__sleep_ns(50000);
     }
     atomic_fetch_sub_explicit(&d->returning, 1, memory_order_relaxed);
+}
+
+void thrum__step_back(worker *w)
+{
+    thrum__enter_anyway(w->domain);
 }
 
 static bool must_make_way(const domain *d)

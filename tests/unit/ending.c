@@ -118,6 +118,43 @@ TEST(the_next_iteration_sees_what_the_last_one_wrote)
     thrum_graph_free(graph);
 }
 
+/* The child has begun elsewhere when the owner joins, and ends at once: the owner mostly sees the end without parking. */
+struct stolen_child {
+    atomic_bool begun;
+    int value;
+};
+
+static void write_value(thrum_scope *scope, void *arg)
+{
+    struct stolen_child *child = arg;
+    (void)scope;
+    atomic_store_explicit(&child->begun, true, memory_order_relaxed);
+    child->value = 1;
+}
+
+static void join_stolen_children(thrum_scope *up, void *sum)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        struct stolen_child child = {.value = 0};
+        thrum_scope scope;
+        thrum_scope_open(&scope, up);
+        thrum_spawn(&scope, write_value, &child);
+        while (!atomic_load_explicit(&child.begun, memory_order_relaxed))
+            sched_yield();
+        thrum_join(&scope);
+        *(int *)sum += child.value;
+    }
+}
+
+TEST(a_join_sees_what_a_stolen_child_wrote)
+{
+    int sum = 0;
+    thrum_executor *ex = executor_with(WORKERS);
+    assert_int_equal(thrum_scope_run(ex, join_stolen_children, &sum), 0);
+    assert_int_equal(sum, ROUNDS);
+    assert_int_equal(thrum_executor_free(ex), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +164,7 @@ int main(void)
         cmocka_unit_test(who_waits_for_the_executor_sees_what_the_functions_wrote),
         cmocka_unit_test(a_callback_sees_what_the_tasks_wrote),
         cmocka_unit_test(the_next_iteration_sees_what_the_last_one_wrote),
+        cmocka_unit_test(a_join_sees_what_a_stolen_child_wrote),
     };
     return RUN_TESTS(tests, 60);
 }

@@ -9,27 +9,33 @@
 /* The states of a place, as src/exec/scope.c describes them. */
 enum { READY = THRUM__READY, RUNNING = 8, WAITING = 16, FINISHED = 32 };
 
+enum { WORKERS = 2 };
+
 struct play {
     thrum_executor *ex;
+    struct gate gates[WORKERS];
     thrum__spawn *place;
     worker *owner;
 };
 
-/* An executor whose only worker is busy, so that nobody steals but the test; the calling thread opens a scope on it. */
-static void set_stage(struct play *play, struct gate *gate, thrum_scope *scope)
+/* An executor whose workers are busy, so that nobody steals but the test; the calling thread opens a scope on it. */
+static void set_stage(struct play *play, thrum_scope *scope)
 {
-    play->ex = thrum_executor_new(&(thrum_config){.workers = 1});
-    assert_non_null(play->ex);
-    assert_int_equal(thrum_async(play->ex, stay_at_gate, gate), 0);
-    await_entered(gate);
+    memset(play, 0, sizeof *play);
+    play->ex = executor_with(WORKERS);
+    for (int i = 0; i < WORKERS; i++) {
+        assert_int_equal(thrum_async(play->ex, stay_at_gate, &play->gates[i]), 0);
+        await_entered(&play->gates[i]);
+    }
     thrum_scope_open_on(scope, play->ex);
     play->place = scope->worker->top;
     play->owner = (worker *)scope->worker;
 }
 
-static void clear_stage(struct play *play, struct gate *gate)
+static void clear_stage(struct play *play)
 {
-    open_gate(gate);
+    for (int i = 0; i < WORKERS; i++)
+        open_gate(&play->gates[i]);
     assert_int_equal(thrum_executor_free(play->ex), 0);
 }
 
@@ -66,19 +72,18 @@ static void *finish_after_a_while(void *arg)
 
 TEST(an_owner_that_parks_is_woken_by_the_thief_that_finishes)
 {
-    struct gate gate = {false, false};
     struct play play;
     thrum_scope scope;
     pthread_t thief;
     atomic_int runs = 0;
-    set_stage(&play, &gate, &scope);
+    set_stage(&play, &scope);
     thrum_spawn(&scope, count_up_in_scope, &runs);
     claim(&play);
     assert_int_equal(pthread_create(&thief, NULL, finish_after_a_while, &play), 0);
     assert_int_equal(thrum_join(&scope), 0);
     assert_int_equal(pthread_join(thief, NULL), 0);
     assert_int_equal(runs, 0);
-    clear_stage(&play, &gate);
+    clear_stage(&play);
 }
 
 /* The first thief gives the child back and the second one claims it, before the first one has woken the owner: the owner
@@ -95,27 +100,25 @@ static void *change_hands_and_finish(void *arg)
 
 TEST(an_owner_that_parks_is_woken_also_when_the_child_has_changed_hands)
 {
-    struct gate gate = {false, false};
     struct play play;
     thrum_scope scope;
     pthread_t thieves;
     atomic_int runs = 0;
-    set_stage(&play, &gate, &scope);
+    set_stage(&play, &scope);
     thrum_spawn(&scope, count_up_in_scope, &runs);
     claim(&play);
     assert_int_equal(pthread_create(&thieves, NULL, change_hands_and_finish, &play), 0);
     assert_int_equal(thrum_join(&scope), 0);
     assert_int_equal(pthread_join(thieves, NULL), 0);
-    clear_stage(&play, &gate);
+    clear_stage(&play);
 }
 
 TEST(children_that_nobody_stole_run_in_the_join_newest_first)
 {
-    struct gate gate = {false, false};
     struct play play;
     thrum_scope scope;
     atomic_int runs = 0;
-    set_stage(&play, &gate, &scope);
+    set_stage(&play, &scope);
     for (int i = 0; i < 100; i++)
         thrum_spawn(&scope, count_up_in_scope, &runs);
     assert_ptr_equal(scope.worker->top, play.place + 100);
@@ -125,17 +128,16 @@ TEST(children_that_nobody_stole_run_in_the_join_newest_first)
     assert_int_equal(runs, 100);
     for (int i = 0; i < 100; i++)
         assert_int_equal(play.place[i].state, THRUM__EMPTY);
-    clear_stage(&play, &gate);
+    clear_stage(&play);
 }
 
 TEST(bottom_comes_back_when_a_stolen_child_is_joined)
 {
-    struct gate gate = {false, false};
     struct play play;
     thrum_scope scope;
     found f;
     atomic_int runs = 0;
-    set_stage(&play, &gate, &scope);
+    set_stage(&play, &scope);
     worker *thief = play.ex->cpu.workers[0];
     thrum_spawn(&scope, count_up_in_scope, &runs);
     thrum_spawn(&scope, count_up_in_scope, &runs);
@@ -154,18 +156,17 @@ TEST(bottom_comes_back_when_a_stolen_child_is_joined)
     assert_ptr_equal(atomic_load(&play.owner->bottom), play.place + 2);
     assert_int_equal(thrum_join(&scope), 0);
     assert_ptr_equal(atomic_load(&play.owner->bottom), play.place);
-    clear_stage(&play, &gate);
+    clear_stage(&play);
 }
 
 /* The thief waits for a child that the owner of the stack has stolen from it: `helped` is that child's place. */
 TEST(a_thief_that_helps_takes_only_what_descends_from_its_child)
 {
-    struct gate gate = {false, false};
     struct play play;
     thrum_scope scope;
     found f;
     atomic_int runs = 0;
-    set_stage(&play, &gate, &scope);
+    set_stage(&play, &scope);
     worker *thief = play.ex->cpu.workers[0];
     thrum_spawn(&scope, count_up_in_scope, &runs);
     thrum__spawn helped = {.state = (uintptr_t)play.owner | RUNNING};
@@ -182,7 +183,7 @@ TEST(a_thief_that_helps_takes_only_what_descends_from_its_child)
     settle(&play, FINISHED);
     assert_int_equal(thrum_join(&scope), 0);
     assert_int_equal(runs, 0);
-    clear_stage(&play, &gate);
+    clear_stage(&play);
 }
 
 int main(void)
@@ -194,5 +195,5 @@ int main(void)
         cmocka_unit_test(a_thief_that_helps_takes_only_what_descends_from_its_child),
         cmocka_unit_test(an_owner_that_parks_is_woken_also_when_the_child_has_changed_hands),
     };
-    return RUN_TESTS(tests, 15);
+    return RUN_TESTS(tests, 10);
 }
