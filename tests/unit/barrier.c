@@ -8,10 +8,13 @@
  */
 #include "tasks.h"
 
+#include "random.h"
 #include "sys/barrier.h"
+#include "sys/clock.h"
 #include "sys/park.h"
 
-enum { FREQUENT = 1 << 22, RARE = 1 << 18 };
+enum { FREQUENT = 1 << 23, RARE = 1 << 22 };
+static const int64_t most_ns = 1000000000; /* the test ends after that, or when a table is full */
 
 static _Alignas(64) _Atomic uint32_t side_a;
 static _Alignas(64) _Atomic uint32_t side_b;
@@ -20,9 +23,17 @@ static atomic_bool rare_began;
 static uint32_t b_after[FREQUENT + 1]; /* what the frequent side read after its i-th write */
 static uint32_t a_after[RARE + 1];     /* what the rare side read after its j-th write */
 
+/* Pauses of any length, so that the two sides meet in every phase. */
+static void pause_a_bit(struct random *random, size_t most)
+{
+    for (size_t i = random_below(random, most + 1); i > 0; i--)
+        thrum__relax();
+}
+
 static void *be_frequent(void *arg)
 {
     uint32_t *writes = arg;
+    struct random random = random_new(1);
     uint32_t i = 0;
     while (!atomic_load_explicit(&rare_began, memory_order_relaxed))
         sched_yield();
@@ -31,8 +42,7 @@ static void *be_frequent(void *arg)
         atomic_store_explicit(&side_a, i, memory_order_relaxed);
         thrum__barrier_light();
         b_after[i] = atomic_load_explicit(&side_b, memory_order_relaxed);
-        for (int pause = 0; pause < 4; pause++)
-            thrum__relax();
+        pause_a_bit(&random, 3);
     }
     *writes = i;
     return NULL;
@@ -41,8 +51,13 @@ static void *be_frequent(void *arg)
 static uint32_t be_rare(void)
 {
     uint32_t j = 0;
+    struct random random = random_new(2);
+    int64_t begin = thrum__now();
     atomic_store_explicit(&rare_began, true, memory_order_relaxed);
     while (j < RARE && atomic_load_explicit(&side_a, memory_order_relaxed) < FREQUENT) {
+        if (j % 1024 == 0 && thrum__now() - begin > most_ns)
+            break;
+        pause_a_bit(&random, 7);
         j++;
         atomic_store_explicit(&side_b, j, memory_order_relaxed);
         thrum__barrier_heavy();
