@@ -176,9 +176,27 @@ static __attribute__((noinline, cold)) void run_at_once(worker *w, thrum__run *r
     }
 }
 
+/* A graph without edges: its tasks lie side by side, and nothing becomes ready. */
+static void run_neighbours(worker *w, thrum__run *run, size_t from, size_t to)
+{
+    const uint32_t *attention = &run->root->attention;
+    while (from < to) {
+        size_t count;
+        const thrum_task *task = thrum__task_number_at(run->handle->graph, from, &count);
+        count = count < to - from ? count : to - from;
+        from += count;
+        for (const thrum_task *end = task + count; task < end; task++)
+            call(w, run, attention, task);
+    }
+}
+
 static void run_sources(worker *w, thrum__run *run, size_t from, size_t to, int64_t base)
 {
     const uint32_t *attention = &run->root->attention;
+    if (!run->sources) {
+        run_neighbours(w, run, from, to);
+        return;
+    }
     thrum_task *const *at = run->sources + from, *const *end = run->sources + to;
     for (; at < end; at++) {
         if ((*at)->next)

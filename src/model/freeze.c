@@ -131,7 +131,7 @@ static const uintptr_t one_to_come = THRUM__ONE;
 static uintptr_t *hand_out_room(thrum_graph *graph, uint32_t chunk, uintptr_t *end, thrum_task ***source)
 {
     for (thrum_task *task = chunk_begin(graph, chunk), *stop = chunk_end(graph, chunk); task < stop; task++) {
-        if (strong_of(task) == 0)
+        if (strong_of(task) == 0 && *source)
             *(*source)++ = task;
         if (task->next > 1) {
             end += task->next;
@@ -298,10 +298,10 @@ void thrum__layout_drop(thrum_graph *graph)
 static int room_alloc(thrum_graph *graph, size_t words, size_t sources)
 {
     graph->list = thrum__array(words * sizeof *graph->list);
-    graph->sources = thrum__array(sources * sizeof *graph->sources);
+    graph->sources = graph->edges ? thrum__array(sources * sizeof *graph->sources) : NULL;
     graph->list_words = words;
     graph->source_count = sources;
-    return (graph->list || !words) && (graph->sources || !sources) ? 0 : THRUM_ENOMEM;
+    return (graph->list || !words) && (graph->sources || !graph->edges) ? 0 : THRUM_ENOMEM;
 }
 
 static int lay_out_dealt(thrum_graph *graph, struct deal *deal)
@@ -434,6 +434,11 @@ static bool words_agree(const thrum_graph *graph)
     return edges == graph->edges && words == graph->list_words;
 }
 
+static bool is_source(const thrum_graph *graph, size_t number, const thrum_task *task)
+{
+    return number < graph->source_count && (!graph->sources || graph->sources[number] == task);
+}
+
 bool thrum__graph_check(const thrum_graph *graph)
 {
     if (!(atomic_load_explicit(&graph->state, memory_order_relaxed) & THRUM__FROZEN))
@@ -442,7 +447,7 @@ bool thrum__graph_check(const thrum_graph *graph)
     uint64_t strong = 0;
     FOR_EACH_TASK(graph, task)
     {
-        if (strong_of(task) == 0 && (sources >= graph->source_count || graph->sources[sources++] != task))
+        if (strong_of(task) == 0 && !is_source(graph, sources++, task))
             return false;
         if (atomic_load_explicit(&task->pending, memory_order_relaxed) != strong_of(task))
             return false;

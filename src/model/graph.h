@@ -23,7 +23,8 @@
  * Invariants of a frozen graph (thrum__graph_check):
  *   1. strong = number of words that lead to the task; pending = strong while no run is under way.
  *   2. A word is flagged SOLE exactly if its task's strong is 1.
- *   3. sources holds the tasks with strong = 0, in the order of creation.
+ *   3. sources holds the tasks with strong = 0, in the order of creation; in a graph without edges, where that is every
+ *      task, it is NULL.
  *   4. The lists lie in the order of their tasks and fill `list` exactly; each has one word flagged NEAR.
  */
 #ifndef THRUM_MODEL_GRAPH_H
@@ -139,6 +140,14 @@ static inline const uintptr_t *thrum__successors(const thrum_task *task, uintptr
         return (const uintptr_t *)task->next;
     *one = task->next;
     return one;
+}
+
+/* The task with this number; the tasks after it are its neighbours in memory up to the chunk's end, *run of them with it. */
+static inline thrum_task *thrum__task_number_at(const thrum_graph *graph, uint64_t number, size_t *run)
+{
+    enum { PER_CHUNK = THRUM__CHUNK_PLACES - THRUM__CHUNK_HEAD };
+    *run = PER_CHUNK - number % PER_CHUNK;
+    return (thrum_task *)graph->chunks[number / PER_CHUNK] + THRUM__CHUNK_HEAD + number % PER_CHUNK;
 }
 
 /* Tasks in the order of creation: thrum__task_first, then thrum__task_after until NULL. */

@@ -108,7 +108,7 @@ static void measure(const thrum_graph *graph, double (*weight)(const thrum_task 
 static size_t bytes_held(const thrum_graph *graph)
 {
     size_t bytes = sizeof *graph + graph->chunk_capacity * sizeof *graph->chunks;
-    bytes += (graph->list_words + graph->source_count + 2) * sizeof(void *);
+    bytes += (graph->list_words + (graph->sources ? graph->source_count : 0)) * sizeof(void *);
     bytes += graph->names->capacity * sizeof(char *);
     /* Of the chunks only what is used takes memory. */
     return bytes + (thrum__task_count(graph) + graph->chunk_count * THRUM__CHUNK_HEAD) * sizeof(thrum_task);

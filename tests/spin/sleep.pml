@@ -2,9 +2,9 @@
  *
  * Sleeping and waking: src/sched/life.h, src/exec/worker.c, src/sys/barrier.h.
  *
- * A guest holds a place, pushes tasks into its deque and then works on something long: it does not come back to its deque
- * before all tasks have started. The tasks wait for each other in the same way, and there are just enough places. So a
- * wake-up that is lost, or merely comes too late, is a deadlock.
+ * A guest holds a place, pushes tasks into its deque and then works on something long: it does not come back to its
+ * deque before all tasks have started. The tasks wait for each other in the same way, and there are just enough places:
+ * a wake-up that is lost, or merely comes too late, is a deadlock.
  *
  * A push is a plain store followed by a plain load of the life word: the store waits in the pusher's store buffer
  * (pushed > visible) and comes out whenever it likes. A heavy barrier empties the buffers of all. The look of the last

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Spawn, steal and join: src/exec/scope.c. One owner, who spawns and joins in any order that a stack allows, and thieves.
+ * Spawn, steal and join: src/exec/scope.c. One owner, who spawns and joins in any order that a stack has, and thieves.
  *
- * A place has a state and the bit WAITING, which change together, as the compare-and-swap and the exchange of the code do.
+ * A place has a state and the bit WAITING, which change together, as in the code's compare-and-swap and exchange.
  * Each child has a number; it must have run exactly once when its join ends. The owner that waits for a thief parks at
  * once. A thief may give a child back without need: one that helps does, when whom it helps has finished.
  *
@@ -41,8 +41,8 @@ inline spawn()
     top++
 }
 
-/* park_for_thief. The bit is set before each parking: a thief that gives the child back takes it along, and the next one
- * to claim the child knows nothing of it. */
+/* park_for_thief. The bit is set before each parking: a thief that gives the child back takes it along, and the next
+ * one to claim the child knows nothing of it. */
 inline wait_for_thief(p)
 {
     do

@@ -48,11 +48,11 @@ static inline void watchdog_start(unsigned seconds)
     sigemptyset(&signals);
     sigaddset(&signals, SIGALRM);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    watchdog_seconds = seconds;
     pthread_t thread;
     if (pthread_create(&thread, NULL, watchdog_thread, &signals) != 0)
         abort();
     pthread_detach(thread);
-    watchdog_seconds = seconds;
     alarm(seconds);
 }
 

@@ -3,8 +3,9 @@
  * The asymmetric barrier: of two sides that each write and then read what the other writes, one sees the other.
  *
  * Both sides run freely, without meeting, which is what lets a processor's store buffer show. The frequent side writes
- * 1, 2, 3, ... to A and notes for each what it read from B; the rare side writes 1, 2, 3, ... to B and notes what it read
- * from A. If the rare side's j-th look did not see the frequent side's i-th write, then that one's look saw j or more.
+ * 1, 2, 3, ... to A and notes for each what it read from B; the rare side writes 1, 2, 3, ... to B and notes what it
+ * read from A. If the rare side's j-th look did not see the frequent side's i-th write, then that one's look saw j or
+ * more.
  */
 #include "tasks.h"
 

@@ -198,11 +198,11 @@ TEST(a_deque_without_memory_is_not_made)
     thrum__alloc_fail_after(-1);
 }
 
-/* ---- Threads ------------------------------------------------------------------------------------------------------ */
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
 enum { THIEVES = 3 };
 
-/* A word is the address of an item. `content` is plain: the deque alone orders the owner's write before the reader's. */
+/* A word is the address of an item. `content` is plain: the deque alone orders the owner's write before the reading. */
 struct item {
     size_t content;
     atomic_int taken;

@@ -118,7 +118,7 @@ TEST(the_next_iteration_sees_what_the_last_one_wrote)
     thrum_graph_free(graph);
 }
 
-/* The child has begun elsewhere when the owner joins, and ends at once: the owner mostly sees the end without parking. */
+/* The child has begun elsewhere when the owner joins, and ends at once: mostly the owner sees it without parking. */
 struct stolen_child {
     atomic_bool begun;
     int value;

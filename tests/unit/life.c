@@ -213,7 +213,7 @@ TEST(the_most_workers_fit_into_the_word)
     thrum__life_fini(&life);
 }
 
-/* ---- Threads ------------------------------------------------------------------------------------------------------ */
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
 enum { WORKERS = 4, GUESTS = 2, LIMIT = 3, STEPS = 30000 };
 
@@ -227,7 +227,8 @@ static void check_view(struct hammer *hammer)
 {
     thrum__life_view view = thrum__life_look(&hammer->life);
     bool wanted = view.top >= 0 && view.searching == 0 && view.awake < LIMIT;
-    if (view.searching > view.awake || view.awake > WORKERS + GUESTS || view.top >= WORKERS || view.wake_wanted != wanted)
+    if (view.searching > view.awake || view.awake > WORKERS + GUESTS || view.top >= WORKERS ||
+        view.wake_wanted != wanted)
         atomic_fetch_add(&hammer->mistakes, 1);
 }
 

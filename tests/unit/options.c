@@ -13,15 +13,26 @@ static const struct expectation {
     int64_t numbers[6];
     const char *bad[8];
 } expectations[THRUM__OPTIONS] = {
-    [THRUM__OPT_WORKERS] = {"THRUM_WORKERS", {"auto", "0", "1", "1024"}, {-1, 0, 1, 1024},
+    [THRUM__OPT_WORKERS] = {"THRUM_WORKERS",
+                            {"auto", "0", "1", "1024"},
+                            {-1, 0, 1, 1024},
                             {"-1", "1025", "many", "", "2 ", "1.5", "automatic"}},
-    [THRUM__OPT_CALLERS] = {"THRUM_CALLERS", {"help", "block"}, {0, 1}, {"", "hel", "helpful", "0", "help|block", "HELP"}},
+    [THRUM__OPT_CALLERS] = {"THRUM_CALLERS",
+                            {"help", "block"},
+                            {0, 1},
+                            {"", "hel", "helpful", "0", "help|block", "HELP"}},
     [THRUM__OPT_BIND] = {"THRUM_BIND", {"auto", "core", "numa", "off"}, {0, 1, 2, 3}, {"", "on", "0", "cores", "|"}},
-    [THRUM__OPT_SPIN] = {"THRUM_SPIN_US", {"0", "50", "1000000"}, {0, 50, 1000000}, {"-1", "1000001", "auto", "", "5us"}},
+    [THRUM__OPT_SPIN] = {"THRUM_SPIN_US",
+                         {"0", "50", "1000000"},
+                         {0, 50, 1000000},
+                         {"-1", "1000001", "auto", "", "5us"}},
     [THRUM__OPT_SPARES] = {"THRUM_SPARES", {"0", "1024"}, {0, 1024}, {"-1", "1025", "", "99999999999999999999"}},
     [THRUM__OPT_SPAWNS] = {"THRUM_SPAWNS", {"16", "16777216"}, {16, 16777216}, {"15", "16777217", "0", "-16", ""}},
     [THRUM__OPT_TRACE] = {"THRUM_TRACE", {"", "a.json", "text"}, {0, 0, 0}, {NULL}},
-    [THRUM__OPT_TRACE_EVENTS] = {"THRUM_TRACE_EVENTS", {"16", "16777216"}, {16, 16777216}, {"15", "16777217", "0x20", ""}},
+    [THRUM__OPT_TRACE_EVENTS] = {"THRUM_TRACE_EVENTS",
+                                 {"16", "16777216"},
+                                 {16, 16777216},
+                                 {"15", "16777217", "0x20", ""}},
 };
 
 static thrum_option option_of(enum thrum__option_id id)
@@ -111,11 +122,11 @@ TEST(a_wrong_value_in_the_environment_is_found)
 TEST(an_unknown_name_is_refused_with_the_nearest_one)
 {
     static const char *const pairs[][2] = {
-        {"THRUM_WORKER", "the nearest is THRUM_WORKERS"},   {"THRUM_WORKRES", "the nearest is THRUM_WORKERS"},
-        {"THRUM_CALLER", "the nearest is THRUM_CALLERS"},   {"THRUM_BINDING", "the nearest is THRUM_BIND"},
-        {"THRUM_SPIN_MS", "the nearest is THRUM_SPIN_US"},  {"THRUM_SPIN", "the nearest is THRUM_SPIN_US"},
-        {"THRUM_SPARE", "the nearest is THRUM_SPARES"},     {"THRUM_SPAWN", "the nearest is THRUM_SPAWNS"},
-        {"THRUM_TRACES", "the nearest is THRUM_TRACE"},     {"THRUM_TRACE_EVENT", "the nearest is THRUM_TRACE_EVENTS"},
+        {"THRUM_WORKER", "the nearest is THRUM_WORKERS"},  {"THRUM_WORKRES", "the nearest is THRUM_WORKERS"},
+        {"THRUM_CALLER", "the nearest is THRUM_CALLERS"},  {"THRUM_BINDING", "the nearest is THRUM_BIND"},
+        {"THRUM_SPIN_MS", "the nearest is THRUM_SPIN_US"}, {"THRUM_SPIN", "the nearest is THRUM_SPIN_US"},
+        {"THRUM_SPARE", "the nearest is THRUM_SPARES"},    {"THRUM_SPAWN", "the nearest is THRUM_SPAWNS"},
+        {"THRUM_TRACES", "the nearest is THRUM_TRACE"},    {"THRUM_TRACE_EVENT", "the nearest is THRUM_TRACE_EVENTS"},
     };
     for (size_t i = 0; i < COUNT_OF(pairs); i++) {
         setenv(pairs[i][0], "1", 1);

@@ -83,7 +83,7 @@ TEST(a_futex_wait_ends_after_its_time)
     assert_true(seconds_since(begin) < 5);
 }
 
-/* ---- The lock ----------------------------------------------------------------------------------------------------- */
+/* ---- The lock ---------------------------------------------------------------------------------------------------- */
 
 TEST(a_lock_can_be_taken_again_after_it_was_given_back)
 {

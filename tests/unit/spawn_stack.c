@@ -86,7 +86,7 @@ TEST(an_owner_that_parks_is_woken_by_the_thief_that_finishes)
     clear_stage(&play);
 }
 
-/* The first thief gives the child back and the second one claims it, before the first one has woken the owner: the owner
+/* The first thief gives the child back and the second one claims it, before the first one has woken the owner, who
  * finds the child claimed as before. */
 static void *change_hands_and_finish(void *arg)
 {
@@ -174,7 +174,8 @@ TEST(a_thief_that_helps_takes_only_what_descends_from_its_child)
     assert_false(thrum__spawn_steal(thief, play.owner, &helped, &f)); /* what is there is older than the child */
     helped.u.thief_first = play.place;
     helped.state = FINISHED;
-    assert_false(thrum__spawn_steal(thief, play.owner, &helped, &f)); /* what is there is younger than the child's end */
+    assert_false(
+        thrum__spawn_steal(thief, play.owner, &helped, &f)); /* what is there is younger than the child's end */
     assert_int_equal(state_of(&play), READY);
     assert_ptr_equal(atomic_load(&play.owner->bottom), play.place);
     helped.state = (uintptr_t)play.owner | RUNNING;

@@ -2,8 +2,8 @@
  *
  * Who sleeps is woken when there is work: by every way in which work appears, from all workers asleep.
  *
- * The work is a meeting: functions that wait for each other, for a while. As many must be there as there are workers, so
- * they wait in vain when a waking is missing.
+ * The work is a meeting: functions that wait for each other, for a while. As many must be there as there are workers,
+ * so they wait in vain when a waking is missing.
  */
 #include "tasks.h"
 
@@ -193,7 +193,7 @@ TEST(children_can_be_stolen_again_after_a_stolen_one_was_joined)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* ---- Waiting inside tasks ----------------------------------------------------------------------------------------- */
+/* ---- Waiting inside tasks ---------------------------------------------------------------------------------------- */
 
 struct slow_child {
     atomic_bool begun;
