@@ -92,6 +92,7 @@ typedef struct thrum__worker {
     thrum__spawn *top;   /* the next free place; only the worker's own thread touches it */
     thrum__spawn *end;   /* behind the last place */
     const int64_t *idle; /* negative: somebody sleeps who should be woken for new work */
+    uintptr_t alone;     /* the executor is for one worker: nobody steals while this one is awake */
 } thrum__worker;
 
 struct thrum_scope {
@@ -144,16 +145,28 @@ static inline void thrum__inline_spawn(thrum_scope *scope, thrum_scope_fn *fn, v
         thrum__wake(worker);
 }
 
-/* The acquire orders the reuse of the place after a thief that claimed it and gave it back. */
+/* Takes a child back that nobody has claimed. The acquire orders the reuse of the place after a thief that claimed it and
+ * gave it back. */
+static inline int thrum__inline_take(thrum__worker *worker, thrum__spawn *place)
+{
+    uintptr_t ready = THRUM__READY;
+    if (worker->alone) {
+        if (__atomic_load_n(&place->state, __ATOMIC_RELAXED) != ready)
+            return 0;
+        __atomic_store_n(&place->state, (uintptr_t)THRUM__EMPTY, __ATOMIC_RELAXED);
+        return 1;
+    }
+    return __atomic_compare_exchange_n(&place->state, &ready, (uintptr_t)THRUM__EMPTY, 0, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+}
+
 static inline int thrum__inline_join(thrum_scope *scope)
 {
     thrum__worker *worker = scope->worker;
     while (worker->top != scope->first) {
         thrum__spawn *place = worker->top - 1;
-        uintptr_t ready = THRUM__READY;
         if (__builtin_expect(__atomic_load_n(&scope->root->attention, __ATOMIC_RELAXED) != 0, 0) ||
-            !__atomic_compare_exchange_n(&place->state, &ready, (uintptr_t)THRUM__EMPTY, 0, __ATOMIC_ACQUIRE,
-                                         __ATOMIC_RELAXED))
+            __builtin_expect(!thrum__inline_take(worker, place), 0))
             return thrum__join_slow(scope);
         worker->top = place;
         thrum_scope child;

@@ -82,6 +82,7 @@ struct thrum_handle {
     thrum_handle *owner;           /* of detached functions: the handle in whose `pending` they count */
     thrum_handle *next, *previous; /* in the graph's queue or the domain's; the first one's previous is the last */
     thrum__lock lock;              /* callbacks */
+    atomic_bool has_callbacks;     /* for a look without the lock */
     callback *callbacks, **last_callback;
 };
 
@@ -141,13 +142,14 @@ struct domain {
     worker **workers; /* `count` of them are there; grows up to `most`, entries never change */
     _Atomic int count;
     int most, own;
-    thrum__lock lock;
-    thrum_handle *first;        /* functions that nobody has, the newest last */
-    thrum__run *open;           /* runs with sources that nobody has, the newest last */
-    _Atomic uint32_t waiting;   /* how many of both: to look at without the lock */
-    _Atomic uint32_t returning; /* threads that want their place back: see thrum__enter_anyway */
     int64_t spin_ns;
-    int spares, spares_most; /* ex->lock */
+    int spares, spares_most;    /* ex->lock */
+    _Atomic uint32_t returning; /* threads that want their place back: see thrum__enter_anyway */
+    /* The queue, on a line of its own: it goes from core to core. */
+    _Alignas(64) thrum__lock lock;
+    _Atomic uint32_t waiting; /* how many of both that follow: to look at without the lock */
+    thrum_handle *first;      /* functions that nobody has, the newest last */
+    thrum__run *open;         /* runs with sources that nobody has, the newest last */
 };
 
 /* Names of graphs that ran, kept for the trace. */
@@ -159,9 +161,9 @@ typedef struct thrum__held_names {
 struct thrum_executor {
     thrum__object object;
     domain cpu;
-    _Atomic uint32_t outstanding; /* handles not done, but for borrowed ones; a futex */
-    _Atomic uint32_t awaited;     /* somebody sleeps on it */
-    _Atomic uint32_t stop;
+    _Alignas(64) _Atomic uint32_t outstanding; /* handles not done, but for borrowed ones; a futex */
+    _Atomic uint32_t awaited;                  /* somebody sleeps on it */
+    _Alignas(64) _Atomic uint32_t stop;
     uint32_t generation; /* of the process: a fork's child has another */
     bool callers_help, threadless, watched;
     int workers;
@@ -223,6 +225,10 @@ void thrum__perform(worker *w, const found *f);
 bool thrum__steal_task(worker *victim, const thrum__run *only, found *f);
 bool thrum__find_in(worker *w, const thrum__run *only, found *f);
 void thrum__wake_one(domain *d);
+/* Under the domain's lock, after adding to its queue: whom to unpark once the lock is given back; NULL for nobody. Without
+ * that the domain must not be touched then: what was added may have ended, and the executor with it. (A sleeper that was
+ * taken off the stack keeps it: the executor's end waits for its thread.) */
+thrum__parker *thrum__wake_later_locked(domain *d);
 bool thrum__work_visible(const domain *d);
 /* The worker parks inside a task, or a guest leaves: its place can be taken. And back. */
 void thrum__step_aside(worker *w, bool in_task);
@@ -266,6 +272,8 @@ bool thrum__pending_lower(thrum_handle *handle);  /* one of its pending parts ha
 void thrum__handle_lower(thrum_handle *handle);   /* the same, and ends it if it was the last */
 void thrum__handle_end(thrum_handle *handle);     /* all have */
 void thrum__handle_run(worker *w, thrum_handle *handle);
+void thrum__handle_call(worker *w, thrum_handle *handle);    /* the function alone: thrum__handle_lower is to follow */
+bool thrum__handle_ends_quietly(const thrum_handle *handle); /* ending it calls no user's function */
 void thrum__queue_put(domain *d, thrum_handle *handle);
 thrum_handle *thrum__queue_take(domain *d, const thrum_handle *owner);
 void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task);

@@ -165,6 +165,7 @@ static worker *worker_add(thrum_executor *ex, enum worker_kind kind)
         return NULL;
     }
     w->spawn.idle = thrum__has_membarrier ? &d->life.word : &always_look;
+    w->spawn.alone = d->life.limit == 1;
     w->ex = ex;
     w->domain = d;
     w->index = index;
@@ -474,6 +475,9 @@ int thrum_executor_free(thrum_executor *ex)
         return thrum__fault(THRUM_EDEADLOCK, "thrum_executor_free: a task cannot free the executor that runs it");
     drain(ex);
     stop_threads(ex, ex->workers);
+    /* A thread that added to the queue may not have given the lock back yet. */
+    thrum__lock_take(&ex->cpu.lock);
+    thrum__lock_give(&ex->cpu.lock);
     int err = ex->trace ? thrum__trace_write(ex) : 0;
     executor_destroy(ex);
     return err;

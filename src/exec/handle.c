@@ -208,6 +208,7 @@ int thrum_then(thrum_handle *handle, thrum_fn *fn, void *arg)
     thrum__lock_take(&handle->lock);
     bool late = thrum__is_done(handle);
     if (!late) {
+        atomic_store_explicit(&handle->has_callbacks, true, memory_order_relaxed);
         *handle->last_callback = c;
         handle->last_callback = &c->next;
     }
@@ -237,7 +238,7 @@ static void call_function(worker *w, thrum_handle *handle)
         thrum__watch_end(w, &watch);
 }
 
-void thrum__handle_run(worker *w, thrum_handle *handle)
+void thrum__handle_call(worker *w, thrum_handle *handle)
 {
     thrum__root *outer = w->root;
     w->root = handle->root;
@@ -245,16 +246,24 @@ void thrum__handle_run(worker *w, thrum_handle *handle)
     w->root = outer;
     if (handle->frees_arg)
         thrum__free(handle->arg);
+}
+
+void thrum__handle_run(worker *w, thrum_handle *handle)
+{
+    thrum__handle_call(w, handle);
     thrum__handle_lower(handle);
+}
+
+bool thrum__handle_ends_quietly(const thrum_handle *handle)
+{
+    /* Relaxed: a callback that is attached at this moment is called all the same. */
+    return !handle->owner && !atomic_load_explicit(&handle->has_callbacks, memory_order_relaxed);
 }
 
 /* A function waits in the domain's queue until a worker or a waiter takes it out, under the lock: that decides who runs
  * it. */
 void thrum__queue_put(domain *d, thrum_handle *handle)
 {
-    thrum_executor *ex = handle->ex;
-    /* The function may end before this returns: the executor must not. */
-    thrum__outstanding_raise(ex);
     thrum__lock_take(&d->lock);
     handle->next = NULL;
     handle->previous = d->first ? d->first->previous : handle;
@@ -267,9 +276,10 @@ void thrum__queue_put(domain *d, thrum_handle *handle)
     /* Sequentially consistent, as is the change of the life cycle's word by whoever goes to sleep: either this thread
      * sees the sleeper, or the sleeper sees this. */
     atomic_fetch_add_explicit(&d->waiting, 1, memory_order_seq_cst);
+    thrum__parker *sleeper = thrum__wake_later_locked(d);
     thrum__lock_give(&d->lock);
-    thrum__wake_one(d);
-    thrum__outstanding_lower(ex);
+    if (sleeper)
+        thrum__unpark(sleeper);
 }
 
 static void unlink_locked(domain *d, thrum_handle *handle)

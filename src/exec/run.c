@@ -208,6 +208,7 @@ static void run_sources(worker *w, thrum__run *run, size_t from, size_t to, int6
 
 /* ---- Sources ------------------------------------------------------------------------------------------------------ */
 
+/* Publishes the run's sources, and wakes somebody for them. */
 static void open_list_add(domain *d, thrum__run *run)
 {
     thrum__lock_take(&d->lock);
@@ -221,7 +222,10 @@ static void open_list_add(domain *d, thrum__run *run)
         d->open = run;
     }
     atomic_fetch_add_explicit(&d->waiting, 1, memory_order_seq_cst);
+    thrum__parker *sleeper = thrum__wake_later_locked(d);
     thrum__lock_give(&d->lock);
+    if (sleeper)
+        thrum__unpark(sleeper);
 }
 
 static void open_list_remove(domain *d, thrum__run *run)
@@ -301,7 +305,6 @@ static void begin_iteration(worker *w, thrum__run *run, bool *all)
     atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
     atomic_store_explicit(&run->strands, 2, memory_order_release);
     open_list_add(d, run);
-    thrum__wake(&w->spawn);
 }
 
 static void run_iteration(worker *w, thrum__run *run, int64_t base)
@@ -425,19 +428,17 @@ static size_t divisor_for(const domain *d)
 }
 
 /* A run without a worker to begin it: all its sources are published, and the token is its only strand. From then on it
- * may end at any moment, so what is needed later is read before; the executor is kept by counting this as outstanding. */
+ * may end at any moment, and the executor with it, so what is needed later is read before. */
 static void begin_published(thrum__run *run, thrum_executor *ex)
 {
     _Atomic uint32_t *done = &run->handle->done;
-    thrum__outstanding_raise(ex);
+    bool threadless = ex->threadless;
     atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
     atomic_store_explicit(&run->strands, 1, memory_order_release);
     open_list_add(&ex->cpu, run);
-    thrum__wake_one(&ex->cpu);
     /* Where there are no threads, whoever sleeps in a wait for it must do it. */
-    if (ex->threadless)
+    if (threadless)
         thrum__futex_wake(done, INT_MAX);
-    thrum__outstanding_lower(ex);
 }
 
 void thrum__run_detached_ended(thrum_handle *handle)

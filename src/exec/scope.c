@@ -53,7 +53,7 @@ enum { MORE_ROOT = 1, MORE_GRAPHS = 2, MORE_DETACHED = 4 };
 /* A worker without room: what scopes point to that must not push. */
 static const int64_t nobody_sleeps = 0;
 static thrum__spawn no_place;
-static thrum__worker no_worker = {&no_place, &no_place, &nobody_sleeps};
+static thrum__worker no_worker = {&no_place, &no_place, &nobody_sleeps, 0};
 
 struct scope_graph {
     struct scope_graph *next;

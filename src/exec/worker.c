@@ -95,6 +95,12 @@ bool thrum__work_visible(const domain *d)
 
 /* ---- Sleeping and waking ------------------------------------------------------------------------------------------ */
 
+thrum__parker *thrum__wake_later_locked(domain *d)
+{
+    int sleeper = thrum__life_wake(&d->life);
+    return sleeper < 0 ? NULL : &d->workers[sleeper]->sleep_parker;
+}
+
 void thrum__wake_one(domain *d)
 {
     int sleeper = thrum__life_wake(&d->life);
@@ -201,15 +207,29 @@ static void sleep_until_woken(worker *w)
 static void work_while_there_is_some(worker *w, found *f)
 {
     domain *d = w->domain;
-    if (thrum__life_end_search(&d->life) && thrum__life_wants_wake(&d->life)) {
-        /* Whoever pushed while this worker was searching woke nobody: what they pushed must be seen here. */
-        thrum__barrier_heavy();
+    thrum__life_view view;
+    if (thrum__life_end_search(&d->life) && (view = thrum__life_look(&d->life)).wake_wanted) {
+        /* Workers that pushed while this one was searching woke nobody: what they pushed must be seen here. Where no
+         * other worker is awake there is none, and threads outside publish with a full barrier of their own. */
+        if (view.awake > 1)
+            thrum__barrier_heavy();
         if (thrum__work_visible(d))
             thrum__wake_one(d);
     }
-    do
-        thrum__perform(w, f);
-    while (!atomic_load_explicit(&w->ex->stop, memory_order_relaxed) && !must_make_way(d) && thrum__find(w, f));
+    do {
+        if (f->kind == FOUND_FUNCTION) {
+            thrum__handle_call(w, f->handle);
+            if (thrum__handle_ends_quietly(f->handle)) {
+                /* Searching again before the waiter knows: what it submits next wakes nobody else. */
+                thrum__life_start_search(&d->life);
+                thrum__handle_lower(f->handle);
+                return;
+            }
+            thrum__handle_lower(f->handle);
+        } else {
+            thrum__perform(w, f);
+        }
+    } while (!atomic_load_explicit(&w->ex->stop, memory_order_relaxed) && !must_make_way(d) && thrum__find(w, f));
     thrum__life_start_search(&d->life);
 }
 
