@@ -231,7 +231,7 @@ void thrum__wake_one(domain *d);
 thrum__parker *thrum__wake_later_locked(domain *d);
 bool thrum__work_visible(const domain *d);
 /* The worker parks inside a task, or a guest leaves: its place can be taken. And back. */
-void thrum__step_aside(worker *w, bool in_task);
+void thrum__step_aside(worker *w);
 void thrum__step_back(worker *w);
 /* Becomes active whether there is a place or not. */
 void thrum__enter_anyway(domain *d);

@@ -250,7 +250,7 @@ worker *thrum__guest_enter(thrum_executor *ex, bool anyway)
     thrum__self = w;
     /* A worker of another executor: while it is here it is not there. */
     if (w->outer)
-        thrum__step_aside(w->outer, true);
+        thrum__step_aside(w->outer);
     return w;
 }
 
@@ -261,7 +261,7 @@ void thrum__guest_leave(worker *w)
     thrum__self = w->outer;
     if (w->outer)
         thrum__step_back(w->outer);
-    thrum__step_aside(w, false);
+    thrum__step_aside(w);
     bool awaited = atomic_load_explicit(&ex->awaited, memory_order_relaxed);
     if (atomic_load_explicit(&ex->last_guest, memory_order_relaxed) != w)
         atomic_store_explicit(&ex->last_guest, w, memory_order_release);

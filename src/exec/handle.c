@@ -464,7 +464,7 @@ void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task)
                 sched_yield();
             continue;
         }
-        thrum__step_aside(w, in_task);
+        thrum__step_aside(w);
         sleep_on(handle, w->ex->threadless ? THREADLESS_NAP_NS : -1);
         thrum__step_back(w);
         looking_since = 0;
@@ -476,7 +476,7 @@ static void sleep_outside(thrum_handle *handle)
 {
     worker *self = thrum__self;
     if (self)
-        thrum__step_aside(self, true);
+        thrum__step_aside(self);
     sleep_on(handle, handle->ex->threadless ? THREADLESS_NAP_NS : -1);
     if (self)
         thrum__step_back(self);

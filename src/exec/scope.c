@@ -193,7 +193,7 @@ static void park_for_thief(worker *w, thrum__spawn *place)
 {
     if (!ask_for_wake(place))
         return;
-    thrum__step_aside(w, true);
+    thrum__step_aside(w);
     do
         thrum__park(&w->join_parker);
     while (ask_for_wake(place));

@@ -110,12 +110,13 @@ void thrum__wake_one(domain *d)
 
 /* The worker's place can be taken by another: somebody who sleeps is woken if there is work, and where nobody is left to
  * sleep a spare thread starts. The barrier is for workers that pushed while all places were taken, and so woke nobody. */
-void thrum__step_aside(worker *w, bool in_task)
+void thrum__step_aside(worker *w)
 {
     domain *d = w->domain;
     thrum__life_leave(&d->life);
     thrum__life_view view = thrum__life_look(&d->life);
-    if (in_task && view.top < 0 && view.awake < d->life.limit) {
+    /* Nobody asleep and too few awake: some are parked. A guest must look too: they may have parked while it was here. */
+    if (view.top < 0 && view.awake < d->life.limit && !w->ex->threadless) {
         thrum__spare_start(d);
         return;
     }
