@@ -6,6 +6,8 @@
  * `thrum_wait` lends a hand: while fewer than N workers are awake it takes the place of a sleeping one and runs tasks of
  * what it waits for. So a short run needs no switch of threads, and N stays N. (`callers = THRUM_CALLERS_BLOCK` turns
  * this off, for programs whose threads have small stacks or must not run tasks.)
+ * Two things go beyond N for a while: a scope opened outside tasks, and a task that goes on after it was parked in a wait
+ * and somebody stood in for it. With N = 1 they wait for their turn instead.
  *
  * Where a call takes an executor, NULL means the default one: made at first use with a worker per usable core, freed
  * when the program ends.
