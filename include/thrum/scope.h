@@ -74,7 +74,7 @@ typedef struct thrum__root {
 } thrum__root;
 
 /* One spawned function, in its worker's stack; a cache line each. `state` is the only field that two threads contend
- * for: see src/exec/scope.c. */
+ * for, and only once the place has been shown to others: see src/exec/scope.c. */
 typedef struct thrum__spawn {
     uintptr_t state;
     union {
@@ -89,10 +89,10 @@ typedef struct thrum__spawn {
 enum { THRUM__EMPTY = 0, THRUM__READY = 1 };
 
 typedef struct thrum__worker {
-    thrum__spawn *top;   /* the next free place; only the worker's own thread touches it */
-    thrum__spawn *end;   /* behind the last place */
+    thrum__spawn *top;   /* the next free place; only the worker's own thread writes it */
+    thrum__spawn *end;   /* behind the last place; or NULL, to spawn the slow way */
+    thrum__spawn *bar;   /* places from here on are the worker's own, and joined without asking */
     const int64_t *idle; /* negative: somebody sleeps who should be woken for new work */
-    uintptr_t alone;     /* the executor is for one worker: nobody steals while this one is awake */
 } thrum__worker;
 
 struct thrum_scope {
@@ -124,40 +124,37 @@ static inline void thrum__inline_open(thrum_scope *scope, thrum_scope *up)
     scope->more = 0;
 }
 
-/* The release publishes fn, arg and root to the thief that takes the place (its partner is the acquire in the thief's
- * compare-and-swap). The look at `idle` needs no order: a worker that goes to sleep makes every core pass a barrier
- * before it looks for work a last time. */
+/* The release on top hands fn, arg and root to whoever shows the place to others. The look at `idle` needs no order: a
+ * worker that goes to sleep makes every core pass a barrier before it looks for work a last time. */
 static inline void thrum__inline_spawn(thrum_scope *scope, thrum_scope_fn *fn, void *arg)
 {
     thrum__worker *worker = scope->worker;
     thrum__spawn *place = worker->top;
-    if (__builtin_expect(place == worker->end, 0)) {
+    if (__builtin_expect(place >= __atomic_load_n(&worker->end, __ATOMIC_RELAXED), 0)) {
         thrum__spawn_slow(scope, fn, arg);
         return;
     }
     place->u.fn = fn;
     place->arg = arg;
     place->root = scope->root;
-    __atomic_store_n(&place->state, (uintptr_t)THRUM__READY, __ATOMIC_RELEASE);
-    worker->top = place + 1;
+    __atomic_store_n(&worker->top, place + 1, __ATOMIC_RELEASE);
     __atomic_signal_fence(__ATOMIC_SEQ_CST); /* the compiler keeps the order of the two */
     if (__builtin_expect(__atomic_load_n(worker->idle, __ATOMIC_RELAXED) < 0, 0))
         thrum__wake(worker);
 }
 
-/* Takes a child back that nobody has claimed. The acquire orders the reuse of the place after a thief that claimed it and
- * gave it back. */
+/* Takes the newest child back if it is still the worker's own: it lowers top, and then looks at the bar. Whoever wants
+ * the places puts up the bar, makes every core pass a barrier, and then looks at top. */
 static inline int thrum__inline_take(thrum__worker *worker, thrum__spawn *place)
 {
-    uintptr_t ready = THRUM__READY;
-    if (worker->alone) {
-        if (__atomic_load_n(&place->state, __ATOMIC_RELAXED) != ready)
-            return 0;
-        __atomic_store_n(&place->state, (uintptr_t)THRUM__EMPTY, __ATOMIC_RELAXED);
+    if (__atomic_load_n(&place->state, __ATOMIC_RELAXED) != THRUM__EMPTY)
+        return 0;
+    __atomic_store_n(&worker->top, place, __ATOMIC_RELEASE);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (__builtin_expect(place >= __atomic_load_n(&worker->bar, __ATOMIC_RELAXED), 1))
         return 1;
-    }
-    return __atomic_compare_exchange_n(&place->state, &ready, (uintptr_t)THRUM__EMPTY, 0, __ATOMIC_ACQUIRE,
-                                       __ATOMIC_RELAXED);
+    __atomic_store_n(&worker->top, place + 1, __ATOMIC_RELEASE);
+    return 0;
 }
 
 static inline int thrum__inline_join(thrum_scope *scope)
@@ -168,7 +165,6 @@ static inline int thrum__inline_join(thrum_scope *scope)
         if (__builtin_expect(__atomic_load_n(&scope->root->attention, __ATOMIC_RELAXED) != 0, 0) ||
             __builtin_expect(!thrum__inline_take(worker, place), 0))
             return thrum__join_slow(scope);
-        worker->top = place;
         thrum_scope child;
         child.worker = worker;
         child.first = place;

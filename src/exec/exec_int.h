@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The executor from the inside. Reading order: this file, run.c (how a graph runs), queue.c (one run after the other),
- * scope.c (spawn and join), worker.c (finding work, sleeping), handle.c (waiting), executor.c (making and ending it all).
+ * scope.c (spawn and join), door.c (what a worker keeps to itself, and how others get it), worker.c (finding work,
+ * sleeping), handle.c (waiting), executor.c (making and ending it all).
  *
  * Glossary
  *   worker   what a thread needs to run tasks: a deque for graph tasks, a stack for spawned ones, a place in the domain.
@@ -14,7 +15,9 @@
  *            strands, not tasks (run.c).
  *   domain   the workers of one kind, with their life cycle and shared queue. There is one so far: the processor cores.
  *
- * Locks, none of which is held while another is taken, or while a user's function runs:
+ * Locks, none of which is held while a user's function runs. None is held while another is taken, but for the first,
+ * under which domain->lock may be taken:
+ *   worker->door (what of a worker's work is shown),
  *   graph->lock (a graph's queue of runs), domain->lock (shared queue), ex->lock (pools, new workers), handle->lock
  *   (callbacks), and default_lock in executor.c, which is held while the default executor is made.
  */
@@ -95,7 +98,7 @@ enum { RUN_SHIFT = 48, RUN_MOST = 0xffff };
 #define TASK_MASK ((UINT64_C(1) << RUN_SHIFT) - 1)
 
 struct thrum__run {
-    _Alignas(64) _Atomic int64_t strands; /* see run.c; written by all who join and leave */
+    _Alignas(64) _Atomic int64_t strands; /* see run.c; written by all who join and leave; 0 while one worker has it all */
     _Alignas(64) _Atomic size_t cursor;   /* the first source that nobody has; written by all who take sources */
     _Alignas(64) thrum_handle *handle;    /* the rest is constant while strands > 0, but for the list links */
     thrum__root *root;                    /* where errors go and cancelling is asked */
@@ -103,14 +106,28 @@ struct thrum__run {
     size_t count;
     uint64_t tag;                          /* its number, shifted */
     size_t divisor;                        /* a take is the rest divided by this */
+    _Atomic uint32_t sharing;              /* enum run_sharing; see door.c */
+    bool has_token;                        /* its sources were put in the open list */
+    thrum__run *outer_alone;               /* in its worker's list of runs that are its alone */
     thrum__run *next_open, *previous_open; /* domain->lock */
     thrum__run *next_free;                 /* ex->lock */
 };
+
+/* ALONE: one worker has all of it, and needs no read-modify-writes while nobody asks. SHARED: others may join. */
+enum run_sharing { RUN_ALONE, RUN_SHARED };
 
 /* ---- Workers ------------------------------------------------------------------------------------------------------ */
 
 /* How long a thread that looks for something keeps its core to itself. */
 enum { THRUM__POLITE_NS = 2000 };
+
+/* What a worker that looks for work remembers of the one that it watches: see thrum__door_look. */
+typedef struct watched_door {
+    const worker *victim;
+    uint32_t begun, shares;
+    int64_t first_seen, seen, asked; /* moments; asked: 0 for not yet */
+    int at;                          /* where the next round through the workers begins */
+} watched_door;
 
 enum worker_kind { WORKER_OWN, WORKER_SPARE, WORKER_GUEST };
 
@@ -128,9 +145,25 @@ struct worker {
     worker *outer;        /* guests: what the thread was before, in an executor that it works for */
     thrum__spawn *spawns; /* the stack itself */
     size_t spawn_bytes;
+    thrum__spawn *spawns_end;
     pthread_t thread;
+    watched_door watched;
+
+    /* Written by the owner all the time, looked at by others now and then. */
+    _Alignas(64) _Atomic uint32_t inside; /* the owner is at something that it has alone: see door.c */
+    _Atomic(const thrum_task *) current;  /* the task of a run that it called last */
+    _Atomic uint32_t shares;              /* sources of runs that it took; wraps around */
+    _Atomic uint32_t begun;               /* runs that it began with nothing else at hand; wraps around */
+    _Atomic uint32_t alone_runs;          /* length of `alone` */
+    _Atomic uint32_t hidden_sources;      /* runs in `alone` that have sources left */
+    thrum__run *alone;                    /* runs that it has alone, the innermost first */
 
     thrum__deque deque;                          /* graph tasks; aligned by itself */
+    _Alignas(64) thrum__lock door;               /* see door.c */
+    _Atomic bool open;                           /* the owner shows everything at once */
+    uint32_t slow_steps;                         /* with the door held; to find out whether open pays */
+    int64_t slow_since;                          /* likewise */
+    _Atomic(thrum__spawn *) spawns_shown;        /* spawned tasks below it are public: see scope.c */
     _Alignas(64) _Atomic(thrum__spawn *) bottom; /* the oldest spawned task that nobody has: see scope.c */
     _Alignas(64) thrum__parker sleep_parker;     /* a token comes only from who took it off the sleepers' stack */
     thrum__parker join_parker;                   /* tokens may come late: whoever parks here looks again */
@@ -144,6 +177,8 @@ struct domain {
     int most, own;
     int64_t spin_ns;
     int spares, spares_most;    /* ex->lock */
+    _Atomic uint32_t napping;   /* workers that search with long pauses */
+    _Atomic uint32_t published; /* a futex to wake them by */
     _Atomic uint32_t returning; /* threads that want their place back: see thrum__enter_anyway */
     /* The queue, on a line of its own: it goes from core to core. */
     _Alignas(64) thrum__lock lock;
@@ -207,11 +242,11 @@ void *thrum__worker_thread(void *arg);
 
 /* ---- worker.c ----------------------------------------------------------------------------------------------------- */
 
-enum found_kind { FOUND_NOTHING, FOUND_RUN, FOUND_TASK, FOUND_FUNCTION, FOUND_SPAWN };
+enum found_kind { FOUND_NOTHING, FOUND_WHOLE_RUN, FOUND_RUN, FOUND_TASK, FOUND_FUNCTION, FOUND_SPAWN };
 
 typedef struct found {
     enum found_kind kind;
-    thrum__run *run; /* FOUND_RUN, FOUND_TASK: with a strand for the finder */
+    thrum__run *run; /* FOUND_RUN, FOUND_TASK: with a strand for the finder; FOUND_WHOLE_RUN: all of it is the finder's */
     thrum_task *task;
     thrum_handle *handle; /* FOUND_FUNCTION: claimed */
     thrum__spawn *place;  /* FOUND_SPAWN: claimed */
@@ -237,10 +272,65 @@ void thrum__step_back(worker *w);
 void thrum__enter_anyway(domain *d);
 void thrum__live(worker *w);
 
+/* ---- door.c ------------------------------------------------------------------------------------------------------- */
+
+enum look { LOOK_NOTHING, LOOK_WAIT, LOOK_SHOWN };
+
+/* Whether the worker keeps work to itself: a glance. */
+bool thrum__door_hides(const worker *victim);
+/* Looks for work that others keep to themselves, and asks for it, now or later, or goes and gets it. LOOK_WAIT: there is
+ * some, look again soon; LOOK_SHOWN: some has been shown just now. */
+enum look thrum__door_look(worker *w, int64_t now);
+enum look thrum__door_look_at(worker *w, worker *victim, int64_t now);
+/* For a new worker, where there is no membarrier. */
+void thrum__door_open_for_ever(worker *w);
+/* The owner shows all it has: it is going to be away. */
+void thrum__door_show_all(worker *w);
+
+/* The owner begins a run, alone: false if it is to be shared from the beginning. */
+bool thrum__alone_begin(worker *w, thrum__run *run);
+/* It ends it: false if others are in it by now, or may be. */
+bool thrum__alone_end(worker *w, thrum__run *run);
+/* A share of a run's sources while it is alone: false if it no longer is. */
+bool thrum__alone_take_sources(worker *w, thrum__run *run, size_t *from, size_t *to);
+/* Makes a run that one worker has alone a shared one, if it is not yet. */
+void thrum__alone_share(worker *w, thrum__run *run);
+
+/* The slow ways of the owner, when the bar is up or all is shown. */
+uintptr_t thrum__pop_slow(worker *w, int64_t base);
+void thrum__push_slow(worker *w);
+/* Between these two the owner, in scope.c, does something with the door held. */
+void thrum__door_take(worker *w);
+void thrum__door_give(worker *w);
+
+/* What the owner does between these two nobody else does at the same time: true if the run is its alone and nobody asks.
+ * See door.c for why. */
+static inline bool thrum__alone_enter(worker *w, const thrum__run *run)
+{
+    if (atomic_load_explicit(&run->sharing, memory_order_acquire) != RUN_ALONE)
+        return false;
+    atomic_store_explicit(&w->inside, 1, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (__builtin_expect(!thrum__deque_is_asked(&w->deque), 1))
+        return true;
+    atomic_store_explicit(&w->inside, 0, memory_order_release);
+    return false;
+}
+
+static inline void thrum__alone_leave(worker *w)
+{
+    atomic_store_explicit(&w->inside, 0, memory_order_release);
+}
+
 /* ---- run.c -------------------------------------------------------------------------------------------------------- */
 
 bool thrum__run_raise(thrum__run *run);
 void thrum__run_work(worker *w, thrum__run *run, thrum_task *first);
+void thrum__run_whole(worker *w, thrum__run *run);
+/* The sources that are left are for all to take. */
+void thrum__run_publish(domain *d, thrum__run *run);
+/* How many sources to take at once. */
+size_t thrum__run_share(const thrum__run *run, size_t at);
 bool thrum__run_join_open(domain *d, const thrum_graph *of, found *f);
 /* Starts the handle's run; with `w`, the caller is its first strand and this returns when the caller has nothing more to
  * do in it. */
@@ -286,6 +376,9 @@ bool thrum__is_done(const thrum_handle *handle);
 bool thrum__spawn_steal(worker *thief, worker *victim, const thrum__spawn *helped, found *f);
 void thrum__spawn_run(worker *w, const found *f);
 bool thrum__spawn_visible(const worker *w);
+bool thrum__spawn_has_hidden(const worker *w);
+/* With the door held, and the bar up if not by the owner: shows up to `most` more spawned tasks. */
+void thrum__spawn_show_locked(worker *w, size_t most);
 void thrum__call_scope(worker *w, thrum__root *root, thrum_scope_fn *fn, void *arg);
 
 /* ---- watch.c ------------------------------------------------------------------------------------------------------ */

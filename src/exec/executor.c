@@ -165,7 +165,11 @@ static worker *worker_add(thrum_executor *ex, enum worker_kind kind)
         return NULL;
     }
     w->spawn.idle = thrum__has_membarrier ? &d->life.word : &always_look;
-    w->spawn.alone = d->life.limit == 1;
+    w->spawns_end = w->spawn.end;
+    w->spawn.bar = w->spawn.top;
+    atomic_init(&w->spawns_shown, w->spawn.top);
+    if (!thrum__has_membarrier)
+        thrum__door_open_for_ever(w);
     w->ex = ex;
     w->domain = d;
     w->index = index;

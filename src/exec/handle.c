@@ -458,6 +458,8 @@ void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task)
         int64_t now = thrum__now();
         if (!looking_since)
             looking_since = now;
+        if (handle->work == WORK_GRAPH && thrum__door_look(w, now) == LOOK_SHOWN)
+            continue;
         if (now - looking_since < w->domain->spin_ns) {
             spin_on(handle, 200);
             if (now - looking_since > THRUM__POLITE_NS)

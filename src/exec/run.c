@@ -49,13 +49,9 @@ enum { MOST_AT_ONCE = 512 }; /* sources taken in one go: enough to make the shar
  *
  * When one is missing, the caller is it: nobody else will touch the counter, and no read-modify-write is needed. The
  * acquire pairs with the other predecessors' releases in the subtraction: their work happens before the task's. */
-static HOT bool arrive(thrum_task *task, bool alone)
+static HOT bool arrive_shared(thrum_task *task)
 {
     uint32_t missing = atomic_load_explicit(&task->pending, memory_order_acquire);
-    if (alone && missing != 1) {
-        atomic_store_explicit(&task->pending, missing - 1, memory_order_relaxed);
-        return false;
-    }
     if (missing != 1 && atomic_fetch_sub_explicit(&task->pending, 1, memory_order_acq_rel) != 1)
         return false;
     /* Relaxed: the next to read it is a predecessor in the next iteration, which comes after this task. */
@@ -63,53 +59,111 @@ static HOT bool arrive(thrum_task *task, bool alone)
     return true;
 }
 
-/* A deque that can grow no more: run the task here and now, and what it makes ready in turn. */
-static __attribute__((noinline, cold)) void run_at_once(worker *w, thrum__run *run, thrum_task *task);
-
-static HOT void push(worker *w, thrum__run *run, thrum_task *task, bool alone)
+/* The same while the worker has the run alone: a plain number (door.c). */
+static HOT bool arrive_alone(thrum_task *task)
 {
-    if (__builtin_expect(!thrum__deque_push_owner(&w->deque, (uintptr_t)task | run->tag), 0)) {
-        run_at_once(w, run, task);
-        return;
+    uint32_t missing = atomic_load_explicit(&task->pending, memory_order_relaxed);
+    if (missing != 1) {
+        atomic_store_explicit(&task->pending, missing - 1, memory_order_relaxed);
+        return false;
     }
-    /* The light half of the barrier that a worker passes before it sleeps (sys/barrier.h); where that needs a fence,
-     * `idle` always says to look, and thrum__wake has it. */
+    atomic_store_explicit(&task->pending, task->strong & THRUM__STRONG_MASK, memory_order_relaxed);
+    return true;
+}
+
+/* The light half of the barrier that a worker passes before it sleeps (sys/barrier.h); where that needs a fence, `idle`
+ * always says to look, and thrum__wake has it. */
+static HOT void wake_if_wanted(worker *w)
+{
     atomic_signal_fence(memory_order_seq_cst);
-    if (!alone && __builtin_expect(__atomic_load_n(w->spawn.idle, __ATOMIC_RELAXED) < 0, 0))
+    if (__builtin_expect(__atomic_load_n(w->spawn.idle, __ATOMIC_RELAXED) < 0, 0))
         thrum__wake(&w->spawn);
 }
 
+/* A deque that can grow no more: run the task here and now, and what it makes ready in turn. */
+static __attribute__((noinline, cold)) void run_at_once(worker *w, thrum__run *run, thrum_task *task);
+
 /* The task has completed: its ready successors are pushed but for one, which is returned to run next without touching
  * the deque. That one is the nearest in memory if it is ready (freezing has marked it): in a grid this walks along the
- * row, whatever the order of the edges was. */
-static HOT thrum_task *complete(worker *w, thrum__run *run, const thrum_task *task, bool alone)
+ * row, whatever the order of the edges was. These two do that for several successors; `chosen` is one that is ready
+ * already. */
+static __attribute__((noinline)) thrum_task *complete_shared(worker *w, thrum__run *run, const uintptr_t *at,
+                                                             thrum_task *chosen)
+{
+    uintptr_t word;
+    do {
+        word = *at++;
+        thrum_task *successor = thrum__word_task(word), *pushed = successor;
+        if (!(word & THRUM__SOLE) && !arrive_shared(successor))
+            continue;
+        if (!chosen || (word & THRUM__NEAR)) {
+            pushed = chosen;
+            chosen = successor;
+        }
+        if (!pushed)
+            continue;
+        if (!thrum__deque_push_owner(&w->deque, (uintptr_t)pushed | run->tag)) {
+            run_at_once(w, run, pushed);
+            continue;
+        }
+        if (__builtin_expect(thrum__deque_is_asked(&w->deque), 0))
+            thrum__push_slow(w);
+        wake_if_wanted(w);
+    } while (!(word & THRUM__LAST));
+    return chosen;
+}
+
+/* No room for `pushed`, and no memory for more: the rest is done as if others were there. */
+static __attribute__((noinline, cold)) thrum_task *complete_without_room(worker *w, thrum__run *run, const uintptr_t *at,
+                                                                         thrum_task *pushed, thrum_task *chosen)
+{
+    bool was_last = at[-1] & THRUM__LAST;
+    thrum__alone_leave(w);
+    run_at_once(w, run, pushed);
+    return was_last ? chosen : complete_shared(w, run, at, chosen);
+}
+
+static HOT thrum_task *complete_alone(worker *w, thrum__run *run, const uintptr_t *at)
+{
+    thrum_task *chosen = NULL;
+    uintptr_t word;
+    do {
+        word = *at++;
+        thrum_task *successor = thrum__word_task(word), *pushed = successor;
+        if (!(word & THRUM__SOLE) && !arrive_alone(successor))
+            continue;
+        if (!chosen || (word & THRUM__NEAR)) {
+            pushed = chosen;
+            chosen = successor;
+        }
+        if (!pushed)
+            continue;
+        if (__builtin_expect(!thrum__deque_push_owner(&w->deque, (uintptr_t)pushed | run->tag), 0))
+            return complete_without_room(w, run, at, pushed, chosen);
+        wake_if_wanted(w);
+    } while (!(word & THRUM__LAST));
+    thrum__alone_leave(w);
+    return chosen;
+}
+
+static HOT thrum_task *complete(worker *w, thrum__run *run, const thrum_task *task)
 {
     uintptr_t next = task->next;
     if (next & THRUM__ONE) {
         thrum_task *successor = thrum__word_task(next);
-        return (next & THRUM__SOLE) || arrive(successor, alone) ? successor : NULL;
+        if (next & THRUM__SOLE)
+            return successor;
+        if (!thrum__alone_enter(w, run))
+            return arrive_shared(successor) ? successor : NULL;
+        bool ready = arrive_alone(successor);
+        thrum__alone_leave(w);
+        return ready ? successor : NULL;
     }
     if (!next)
         return NULL;
-    thrum_task *chosen = NULL;
     const uintptr_t *at = (const uintptr_t *)next;
-    uintptr_t word;
     __builtin_prefetch(at + AHEAD / sizeof *at);
-    do {
-        word = *at++;
-        thrum_task *successor = thrum__word_task(word);
-        if (!(word & THRUM__SOLE) && !arrive(successor, alone))
-            continue;
-        if (!chosen) {
-            chosen = successor;
-        } else if (word & THRUM__NEAR) {
-            push(w, run, chosen, alone);
-            chosen = successor;
-        } else {
-            push(w, run, successor, alone);
-        }
-    } while (!(word & THRUM__LAST));
-    return chosen;
+    return thrum__alone_enter(w, run) ? complete_alone(w, run, at) : complete_shared(w, run, at, NULL);
 }
 
 /* ---- Running tasks ------------------------------------------------------------------------------------------------ */
@@ -142,37 +196,35 @@ static HOT void call(worker *w, thrum__run *run, const uint32_t *attention, cons
         task->fn.plain(task->arg);
 }
 
-static HOT void run_all(worker *w, thrum__run *run, thrum_task *task, int64_t base, bool alone)
+static HOT thrum_task *pop(worker *w, const thrum__run *run, int64_t base)
 {
-    const uint32_t *attention = &run->root->attention;
-    for (;;) {
-        while (task) {
-            call(w, run, attention, task);
-            task = complete(w, run, task, alone);
-        }
-        uintptr_t word = alone ? thrum__deque_pop_alone(&w->deque, base) : thrum__deque_pop_owner(&w->deque, base);
-        if (!word)
-            return;
-        thrum__assert((word & ~TASK_MASK) == run->tag);
-        task = (thrum_task *)(word & TASK_MASK);
-    }
+    bool ask = false;
+    uintptr_t word = thrum__deque_pop_owner(&w->deque, base, &ask);
+    if (__builtin_expect(ask, 0))
+        word = thrum__pop_slow(w, base);
+    thrum__assert(!word || (word & ~TASK_MASK) == run->tag);
+    (void)run;
+    return (thrum_task *)(word & TASK_MASK);
 }
 
-/* Runs the task, what it makes ready, and all else that is in the deque from `base` on. A domain for one worker never has
- * two threads awake (thrum__enter_anyway), so there the counters and the deque need no read-modify-writes. */
+/* Runs the task, what it makes ready, and all else that is in the deque from `base` on. */
 static void run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
 {
-    if (w->domain->life.limit == 1)
-        run_all(w, run, task, base, true);
-    else
-        run_all(w, run, task, base, false);
+    const uint32_t *attention = &run->root->attention;
+    for (; task; task = pop(w, run, base)) {
+        do {
+            atomic_store_explicit(&w->current, task, memory_order_relaxed); /* for those who watch how long it takes */
+            call(w, run, attention, task);
+            task = complete(w, run, task);
+        } while (task);
+    }
 }
 
 static __attribute__((noinline, cold)) void run_at_once(worker *w, thrum__run *run, thrum_task *task)
 {
     while (task) {
         call(w, run, &run->root->attention, task);
-        task = complete(w, run, task, false);
+        task = complete(w, run, task);
     }
 }
 
@@ -208,8 +260,7 @@ static void run_sources(worker *w, thrum__run *run, size_t from, size_t to, int6
 
 /* ---- Sources ------------------------------------------------------------------------------------------------------ */
 
-/* Publishes the run's sources, and wakes somebody for them. */
-static void open_list_add(domain *d, thrum__run *run)
+void thrum__run_publish(domain *d, thrum__run *run)
 {
     thrum__lock_take(&d->lock);
     thrum__run *last = d->open ? d->open->previous_open : run;
@@ -228,9 +279,8 @@ static void open_list_add(domain *d, thrum__run *run)
         thrum__unpark(sleeper);
 }
 
-static void open_list_remove(domain *d, thrum__run *run)
+static void open_list_remove_locked(domain *d, thrum__run *run)
 {
-    thrum__lock_take(&d->lock);
     if (run->next_open)
         run->next_open->previous_open = run->previous_open;
     else
@@ -240,7 +290,22 @@ static void open_list_remove(domain *d, thrum__run *run)
     else
         run->previous_open->next_open = run->next_open;
     atomic_fetch_sub_explicit(&d->waiting, 1, memory_order_relaxed);
+}
+
+static void open_list_remove(domain *d, thrum__run *run)
+{
+    thrum__lock_take(&d->lock);
+    open_list_remove_locked(d, run);
     thrum__lock_give(&d->lock);
+}
+
+/* A run that nobody has begun, and nobody is about to join, is all the finder's: it begins it alone. */
+static bool claim_whole(thrum__run *run)
+{
+    int64_t token = 1;
+    return atomic_load_explicit(&run->cursor, memory_order_relaxed) == 0 &&
+           atomic_compare_exchange_strong_explicit(&run->strands, &token, 0, memory_order_acquire,
+                                                   memory_order_relaxed);
 }
 
 /* Joins a run that has sources left: with `of` only one of that graph. The token keeps strands above zero while the run
@@ -253,31 +318,46 @@ bool thrum__run_join_open(domain *d, const thrum_graph *of, found *f)
     thrum__run *run = d->open;
     while (run && of && run->handle->graph != of)
         run = run->next_open;
-    if (run)
+    bool whole = run && claim_whole(run);
+    if (whole)
+        open_list_remove_locked(d, run);
+    else if (run)
         atomic_fetch_add_explicit(&run->strands, 1, memory_order_acquire);
     thrum__lock_give(&d->lock);
-    *f = (found){.kind = FOUND_RUN, .run = run};
+    *f = (found){.kind = whole ? FOUND_WHOLE_RUN : FOUND_RUN, .run = run};
     return run != NULL;
 }
 
-/* A share of the sources that are left. Whoever takes the last of them closes the list and with it the token. */
-static bool take_sources(worker *w, thrum__run *run, size_t *from, size_t *to)
+size_t thrum__run_share(const thrum__run *run, size_t at)
 {
-    size_t count = run->count, at = atomic_load_explicit(&run->cursor, memory_order_relaxed);
-    if (at >= count)
+    size_t left = at < run->count ? run->count - at : 0, share = left / run->divisor;
+    return share > MOST_AT_ONCE ? MOST_AT_ONCE : share > 0 ? share : left > 0;
+}
+
+/* A share of the sources that are left. Whoever takes the last of them closes the list and with it the token. */
+static bool take_sources_shared(worker *w, thrum__run *run, size_t *from, size_t *to)
+{
+    size_t share = thrum__run_share(run, atomic_load_explicit(&run->cursor, memory_order_relaxed));
+    if (share == 0)
         return false;
-    size_t share = (count - at) / run->divisor;
-    share = share < 1 ? 1 : share > MOST_AT_ONCE ? MOST_AT_ONCE : share;
     /* Relaxed: the sources were there when the run began, which this strand has seen. */
     *from = atomic_fetch_add_explicit(&run->cursor, share, memory_order_relaxed);
-    if (*from >= count)
+    if (*from >= run->count)
         return false;
-    *to = *from + share < count ? *from + share : count;
-    if (*to == count) {
+    *to = *from + share < run->count ? *from + share : run->count;
+    if (*to == run->count && run->has_token) {
         open_list_remove(w->domain, run);
         atomic_fetch_sub_explicit(&run->strands, 1, memory_order_release); /* this strand remains: not zero */
     }
     return true;
+}
+
+static bool take_sources(worker *w, thrum__run *run, size_t *from, size_t *to)
+{
+    if (thrum__alone_take_sources(w, run, from, to))
+        return *from < *to;
+    thrum__alone_share(w, run);
+    return take_sources_shared(w, run, from, to);
 }
 
 /* ---- Beginning and ending ----------------------------------------------------------------------------------------- */
@@ -292,27 +372,17 @@ bool thrum__run_raise(thrum__run *run)
     return false;
 }
 
-/* Opens an iteration with the caller as first strand. Sources that cannot be shared are not published: *all says so. */
-static void begin_iteration(worker *w, thrum__run *run, bool *all)
+/* Opens an iteration for the caller: alone or, where that worker shows all it has, as first strand of several. */
+static void begin_iteration(worker *w, thrum__run *run)
 {
-    domain *d = w->domain;
-    *all = run->count <= 1 || d->life.limit <= 1;
-    if (*all) {
-        atomic_store_explicit(&run->cursor, run->count, memory_order_relaxed);
-        atomic_store_explicit(&run->strands, 1, memory_order_release);
+    if (thrum__alone_begin(w, run))
         return;
-    }
+    run->has_token = run->count > 1;
     atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
-    atomic_store_explicit(&run->strands, 2, memory_order_release);
-    open_list_add(d, run);
-}
-
-static void run_iteration(worker *w, thrum__run *run, int64_t base)
-{
-    bool all;
-    begin_iteration(w, run, &all);
-    if (all)
-        run_sources(w, run, 0, run->count, base);
+    atomic_store_explicit(&run->sharing, RUN_SHARED, memory_order_relaxed);
+    atomic_store_explicit(&run->strands, run->has_token ? 2 : 1, memory_order_release);
+    if (run->has_token)
+        thrum__run_publish(w->domain, run);
 }
 
 static void run_shares(worker *w, thrum__run *run, int64_t base)
@@ -342,11 +412,20 @@ static void end_run(worker *w, thrum__run *run)
     thrum__handle_end(handle);
 }
 
-/* The strand has nothing left to do. Whoever is last begins the next iteration or ends the run, unless detached functions
- * are still under way: then the last of those does it (thrum__run_detached_ended). */
+/* The strand has nothing left to do: whether it was the last. */
+static bool lower(worker *w, thrum__run *run)
+{
+    if (atomic_load_explicit(&run->sharing, memory_order_acquire) == RUN_ALONE && thrum__alone_end(w, run))
+        return true;
+    thrum__alone_share(w, run);
+    return atomic_fetch_sub_explicit(&run->strands, 1, memory_order_acq_rel) == 1;
+}
+
+/* Whoever is last begins the next iteration or ends the run, unless detached functions are still under way: then the last
+ * of those does it (thrum__run_detached_ended). */
 static void leave(worker *w, thrum__run *run, int64_t base)
 {
-    while (atomic_fetch_sub_explicit(&run->strands, 1, memory_order_acq_rel) == 1) {
+    while (lower(w, run)) {
         thrum_handle *handle = run->handle;
         if (!thrum__pending_lower(handle))
             return;
@@ -354,22 +433,34 @@ static void leave(worker *w, thrum__run *run, int64_t base)
             end_run(w, run);
             return;
         }
-        run_iteration(w, run, base);
+        begin_iteration(w, run);
         run_shares(w, run, base);
     }
 }
 
 /* A strand's whole life, from `first` (a stolen task) or a share of the sources on. The caller has raised strands. */
-void thrum__run_work(worker *w, thrum__run *run, thrum_task *first)
+static void work(worker *w, thrum__run *run, thrum_task *first, bool begins)
 {
     thrum__root *outer = w->root;
     int64_t base = thrum__deque_bottom_owner(&w->deque);
     w->root = run->root;
+    if (begins)
+        begin_iteration(w, run);
     if (first)
         run_from(w, run, first, base);
     run_shares(w, run, base);
     leave(w, run, base);
     w->root = outer;
+}
+
+void thrum__run_work(worker *w, thrum__run *run, thrum_task *first)
+{
+    work(w, run, first, false);
+}
+
+void thrum__run_whole(worker *w, thrum__run *run)
+{
+    work(w, run, NULL, true);
 }
 
 /* ---- The pool of runs --------------------------------------------------------------------------------------------- */
@@ -433,9 +524,11 @@ static void begin_published(thrum__run *run, thrum_executor *ex)
 {
     _Atomic uint32_t *done = &run->handle->done;
     bool threadless = ex->threadless;
+    run->has_token = true;
     atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
+    atomic_store_explicit(&run->sharing, RUN_SHARED, memory_order_relaxed);
     atomic_store_explicit(&run->strands, 1, memory_order_release);
-    open_list_add(&ex->cpu, run);
+    thrum__run_publish(&ex->cpu, run);
     /* Where there are no threads, whoever sleeps in a wait for it must do it. */
     if (threadless)
         thrum__futex_wake(done, INT_MAX);
@@ -470,13 +563,7 @@ void thrum__run_begin(thrum_handle *handle, worker *w)
         begin_published(run, ex);
         return;
     }
-    thrum__root *outer = w->root;
-    int64_t base = thrum__deque_bottom_owner(&w->deque);
-    w->root = run->root;
-    run_iteration(w, run, base);
-    run_shares(w, run, base);
-    leave(w, run, base);
-    w->root = outer;
+    thrum__run_whole(w, run);
 }
 
 /* A handle at work on the graph, or queued for it. With *now the caller begins it. */

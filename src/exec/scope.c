@@ -3,36 +3,41 @@
  * Spawn and join: a direct task stack per worker.
  *
  * After Faxén's Wool ("Efficient work stealing for fine grained parallelism", ICPP 2010): spawned tasks lie in a stack of
- * fixed places; the owner and a thief meet at the state of one place, not at an index, so joining a child that nobody
- * stole costs one compare-and-swap on a line that only the owner has touched. All children can be stolen at once, also
- * while their parent runs for long: nothing is private.
+ * fixed places; the owner and a thief meet at the state of one place, not at an index. The newer places are the owner's
+ * own: nobody else sees them, and joining a child there takes neither a read-modify-write nor a fence. The older ones have
+ * been shown because somebody asked (door.c, which also says how they are had when the owner is away).
+ *
+ *      spawns ... bottom ... spawns_shown ... top
+ *               |  public   |     private    |
  *
  * Roles
  *   The owner (the thread whose worker it is) pushes at `top` and takes the newest child back when it joins. A thief
- *   claims the place at `bottom`, the oldest child.
+ *   claims the place at `bottom`, the oldest child. Whoever holds the door moves spawns_shown.
  *
  * States of a place (low bits of the word; the rest is the thief's worker)
- *   EMPTY              nothing here
- *   READY [COPY|HEAP]  a child that nobody has; its argument may be a copy in the place or in the heap
+ *   EMPTY              nothing here, or a private child
+ *   [COPY|HEAP]        a private child whose argument is a copy in the place or in the heap
+ *   READY [COPY|HEAP]  a public child that nobody has
  *   thief              claimed; not sure yet
  *   thief RUNNING      stolen, and u.thief_first is set
  *   ... WAITING        the owner parks, and whoever changes the state next wakes it
- *   DONE               the thief has finished
+ *   FINISHED           the thief has finished
  *
- * Changes:  EMPTY -> READY (owner, spawn)          READY -> EMPTY (owner, join)
- *           READY -> thief -> thief RUNNING -> DONE (thief)     thief -> READY (thief, on second thoughts)
- *           thief [RUNNING] -> ... WAITING (owner)   DONE -> EMPTY (owner)
+ * Changes:  EMPTY -> READY (whoever shows it)      READY -> EMPTY (owner, join)
+ *           READY -> thief -> thief RUNNING -> FINISHED (thief)     thief -> READY (thief, on second thoughts)
+ *           thief [RUNNING] -> ... WAITING (owner)   FINISHED -> EMPTY (owner)
  *
  * Invariants
- *   1. bottom <= top, and places from top on are EMPTY.
- *   2. Below bottom no place is READY: thieves take the oldest first.
- *   3. A claimed place is not pushed on again before its thief is DONE or has given it back.
- *   4. bottom is written by a thief that has claimed the place at bottom, or by the owner when the newest child is DONE.
+ *   1. bottom <= spawns_shown <= top, and places from top on are EMPTY.
+ *   2. Below bottom and from spawns_shown on no place is READY: thieves take the oldest first.
+ *   3. A claimed place is not pushed on again before its thief is FINISHED or has given it back.
+ *   4. bottom is written by a thief that has claimed the place at bottom, or by the owner when the newest child is
+ *      FINISHED.
  *
  * Why a thief looks at bottom again after its claim: it may have been away since it read bottom, while the owner joined
  * further down and pushed again, so that its place is not the oldest any more and advancing bottom would hide older
  * children from all thieves. Then it gives the place back. If bottom is still its place, nobody else can write it: no
- * other thief can claim the same place, and the owner waits for DONE before it writes.
+ * other thief can claim the same place, and the owner waits for FINISHED before it writes.
  *
  * A join is strict: it runs the scope's own children, and for a stolen one what lies above thief_first in its thief's
  * stack, that is, the child's descendants.
@@ -53,7 +58,7 @@ enum { MORE_ROOT = 1, MORE_GRAPHS = 2, MORE_DETACHED = 4 };
 /* A worker without room: what scopes point to that must not push. */
 static const int64_t nobody_sleeps = 0;
 static thrum__spawn no_place;
-static thrum__worker no_worker = {&no_place, &no_place, &nobody_sleeps, 0};
+static thrum__worker no_worker = {&no_place, &no_place, &no_place, &nobody_sleeps};
 
 struct scope_graph {
     struct scope_graph *next;
@@ -69,7 +74,7 @@ static worker *real_worker(const thrum_scope *scope)
 
 /* ---- Calling ------------------------------------------------------------------------------------------------------ */
 
-static void call_in_scope(worker *w, thrum__root *root, thrum_scope_fn *fn, void *arg)
+void thrum__call_scope(worker *w, thrum__root *root, thrum_scope_fn *fn, void *arg)
 {
     thrum_scope scope;
     scope.worker = w ? &w->spawn : &no_worker;
@@ -81,11 +86,6 @@ static void call_in_scope(worker *w, thrum__root *root, thrum_scope_fn *fn, void
         thrum__join_slow(&scope);
 }
 
-void thrum__call_scope(worker *w, thrum__root *root, thrum_scope_fn *fn, void *arg)
-{
-    call_in_scope(w, root, fn, arg);
-}
-
 /* A spawned function, with all that the fast path leaves out. */
 static void call_spawned(worker *w, thrum__root *root, thrum_scope_fn *fn, void *arg)
 {
@@ -95,7 +95,7 @@ static void call_spawned(worker *w, thrum__root *root, thrum_scope_fn *fn, void 
         return;
     if (w && thrum__is_watched(attention))
         thrum__watch_begin(w, &watch, NULL, -1);
-    call_in_scope(w, root, fn, arg);
+    thrum__call_scope(w, root, fn, arg);
     if (w && thrum__is_watched(attention))
         thrum__watch_end(w, &watch);
 }
@@ -106,6 +106,25 @@ bool thrum__spawn_visible(const worker *w)
 {
     const thrum__spawn *place = atomic_load_explicit(&w->bottom, memory_order_acquire);
     return __atomic_load_n(&place->state, __ATOMIC_RELAXED) & READY;
+}
+
+bool thrum__spawn_has_hidden(const worker *w)
+{
+    return __atomic_load_n(&w->spawn.top, __ATOMIC_RELAXED) >
+           atomic_load_explicit(&w->spawns_shown, memory_order_relaxed);
+}
+
+/* The acquire pairs with the owner's releases on top: the places below it are as the owner left them. The release on each
+ * state hands that on to the thief that claims the place. */
+void thrum__spawn_show_locked(worker *w, size_t most)
+{
+    thrum__spawn *top = __atomic_load_n(&w->spawn.top, __ATOMIC_ACQUIRE);
+    thrum__spawn *place = atomic_load_explicit(&w->spawns_shown, memory_order_relaxed);
+    for (; place < top && most > 0; place++, most--) {
+        uintptr_t copied = __atomic_load_n(&place->state, __ATOMIC_RELAXED);
+        __atomic_store_n(&place->state, copied | READY, __ATOMIC_RELEASE);
+    }
+    atomic_store_explicit(&w->spawns_shown, place, memory_order_relaxed);
 }
 
 static void wake_owner_if_waiting(worker *owner, uintptr_t state)
@@ -218,6 +237,8 @@ static void wait_for_thief(worker *w, thrum__spawn *place)
         int64_t now = thrum__now();
         if (!looking_since)
             looking_since = now;
+        if (state & RUNNING)
+            thrum__door_look_at(w, thief, now);
         if (now - looking_since > w->domain->spin_ns)
             park_for_thief(w, place);
         for (int i = 0; i < 8 && !is_settled(state_of(place)); i++)
@@ -226,40 +247,57 @@ static void wait_for_thief(worker *w, thrum__spawn *place)
 }
 
 /* The newest child, taken back: its place is free again before it runs, so a copied argument moves out first. */
-static void run_own(worker *w, thrum__spawn *place, uintptr_t state)
+static void run_own(worker *w, const thrum__spawn *place, uintptr_t state)
 {
     _Alignas(16) uintptr_t copy[sizeof place->copy / sizeof place->copy[0]];
-    thrum_scope_fn *fn = place->u.fn;
     void *arg = place->arg;
     if (state & COPY) {
         memcpy(copy, place->copy, sizeof copy);
         arg = copy;
     }
-    thrum__root *root = place->root;
-    w->spawn.top = place;
-    call_spawned(w, root, fn, arg);
+    call_spawned(w, place->root, place->u.fn, arg);
     if (state & HEAP)
         thrum__free(arg);
+}
+
+/* With the door held: the newest place is empty, and all below it is public. */
+static void lower_top_locked(worker *w, thrum__spawn *place)
+{
+    __atomic_store_n(&place->state, (uintptr_t)THRUM__EMPTY, __ATOMIC_RELAXED);
+    __atomic_store_n(&w->spawn.top, place, __ATOMIC_RELEASE);
+    if (atomic_load_explicit(&w->spawns_shown, memory_order_relaxed) > place)
+        atomic_store_explicit(&w->spawns_shown, place, memory_order_relaxed);
+}
+
+/* The newest child, if nobody has claimed it or its thief has finished. *state says which. */
+static bool take_newest_locked(worker *w, thrum__spawn *place, uintptr_t *state)
+{
+    *state = state_of(place);
+    if (place < atomic_load_explicit(&w->spawns_shown, memory_order_relaxed)) {
+        /* Acquire: the reuse of the place comes after a thief that claimed it and gave it back. */
+        if (!is_settled(*state) ||
+            ((*state & READY) && !__atomic_compare_exchange_n(&place->state, state, (uintptr_t)THRUM__EMPTY, false,
+                                                              __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)))
+            return false;
+    }
+    lower_top_locked(w, place);
+    /* Release: a thief that finds bottom here finds the place empty, or what is shown there later. */
+    if (*state & FINISHED)
+        atomic_store_explicit(&w->bottom, place, memory_order_release);
+    return true;
 }
 
 static void join_newest(worker *w)
 {
     thrum__spawn *place = w->spawn.top - 1;
-    uintptr_t state = state_of(place);
-    if (state & READY) {
-        if (__atomic_compare_exchange_n(&place->state, &state, (uintptr_t)THRUM__EMPTY, false, __ATOMIC_ACQUIRE,
-                                        __ATOMIC_RELAXED))
-            run_own(w, place, state);
-        return;
-    }
-    if (!(state & FINISHED)) {
+    uintptr_t state;
+    thrum__door_take(w);
+    bool taken = take_newest_locked(w, place, &state);
+    thrum__door_give(w);
+    if (!taken)
         wait_for_thief(w, place);
-        return;
-    }
-    __atomic_store_n(&place->state, (uintptr_t)THRUM__EMPTY, __ATOMIC_RELAXED);
-    w->spawn.top = place;
-    /* Release: a thief that finds bottom here finds the place empty, or what is pushed on it later. */
-    atomic_store_explicit(&w->bottom, place, memory_order_release);
+    else if (!(state & FINISHED))
+        run_own(w, place, state);
 }
 
 /* ---- Graphs in a scope -------------------------------------------------------------------------------------------- */
@@ -395,12 +433,40 @@ static bool spawn_detached(thrum_scope *scope, thrum_scope_fn *fn, void *arg, bo
     return true;
 }
 
-/* No room in the stack, no worker, or detached. */
+/* Where a place is left for one more child. */
+static bool has_room(const thrum_scope *scope)
+{
+    const worker *w = scope->worker == &no_worker ? NULL : (const worker *)scope->worker;
+    return w && w->spawn.top != w->spawns_end;
+}
+
+/* Pushes onto a worker that has room and may be open: then the child is shown at once, as giving the door back does. */
+static void push_child(worker *w, thrum__root *root, thrum_scope_fn *fn, void *arg, uintptr_t copied)
+{
+    thrum__spawn *place = w->spawn.top;
+    place->u.fn = fn;
+    place->arg = arg;
+    place->root = root;
+    __atomic_store_n(&place->state, copied, __ATOMIC_RELAXED);
+    __atomic_store_n(&w->spawn.top, place + 1, __ATOMIC_RELEASE);
+    if (!__atomic_load_n(&w->spawn.end, __ATOMIC_RELAXED)) {
+        thrum__door_take(w);
+        thrum__door_give(w);
+    }
+    atomic_signal_fence(memory_order_seq_cst);
+    if (__atomic_load_n(w->spawn.idle, __ATOMIC_RELAXED) < 0)
+        thrum__wake(&w->spawn);
+}
+
+/* No room in the stack, no worker, detached, or a worker that shows what it spawns at once. */
 void thrum__spawn_slow(thrum_scope *scope, thrum_scope_fn *fn, void *arg)
 {
     if ((scope->more & MORE_DETACHED) && spawn_detached(scope, fn, arg, false))
         return;
-    call_spawned(real_worker(scope), scope->root, fn, arg);
+    if (has_room(scope))
+        push_child((worker *)scope->worker, scope->root, fn, arg, 0);
+    else
+        call_spawned(real_worker(scope), scope->root, fn, arg);
 }
 
 static void spawn_copied_detached(thrum_scope *scope, thrum_scope_fn *fn, const void *arg, size_t size)
@@ -416,14 +482,13 @@ static void spawn_copied_detached(thrum_scope *scope, thrum_scope_fn *fn, const 
 
 void thrum_spawn_copy(thrum_scope *scope, thrum_scope_fn *fn, const void *arg, size_t size)
 {
-    thrum__worker *spawn = scope->worker;
-    thrum__spawn *place = spawn->top;
+    thrum__spawn *place = scope->worker->top;
     bool small = size <= sizeof place->copy;
     if (scope->more & MORE_DETACHED) {
         spawn_copied_detached(scope, fn, arg, size);
         return;
     }
-    void *copy = place == spawn->end ? NULL : small ? place->copy : thrum__alloc(size);
+    void *copy = !has_room(scope) ? NULL : small ? place->copy : thrum__alloc(size);
     if (!copy) {
         /* Run at once, the caller's own argument will do: it outlives the call. */
         call_spawned(real_worker(scope), scope->root, fn, (void *)(uintptr_t)arg);
@@ -431,14 +496,7 @@ void thrum_spawn_copy(thrum_scope *scope, thrum_scope_fn *fn, const void *arg, s
     }
     if (size)
         memcpy(copy, arg, size);
-    place->u.fn = fn;
-    place->arg = copy;
-    place->root = scope->root;
-    __atomic_store_n(&place->state, (uintptr_t)READY | (small ? COPY : HEAP), __ATOMIC_RELEASE);
-    spawn->top = place + 1;
-    atomic_signal_fence(memory_order_seq_cst);
-    if (__atomic_load_n(spawn->idle, __ATOMIC_RELAXED) < 0)
-        thrum__wake(spawn);
+    push_child((worker *)scope->worker, scope->root, fn, copy, small ? COPY : HEAP);
 }
 
 int thrum_scope_detach(thrum_scope *scope)

@@ -65,6 +65,9 @@ bool thrum__find(worker *w, found *f)
 void thrum__perform(worker *w, const found *f)
 {
     switch (f->kind) {
+    case FOUND_WHOLE_RUN:
+        thrum__run_whole(w, f->run);
+        break;
     case FOUND_RUN:
         thrum__run_work(w, f->run, NULL);
         break;
@@ -88,7 +91,8 @@ bool thrum__work_visible(const domain *d)
         return true;
     int count = atomic_load_explicit(&d->count, memory_order_acquire);
     for (int i = 0; i < count; i++)
-        if (thrum__deque_has_words(&d->workers[i]->deque) || thrum__spawn_visible(d->workers[i]))
+        if (thrum__deque_has_words(&d->workers[i]->deque) || thrum__spawn_visible(d->workers[i]) ||
+            thrum__door_hides(d->workers[i]))
             return true;
     return false;
 }
@@ -98,6 +102,10 @@ bool thrum__work_visible(const domain *d)
 thrum__parker *thrum__wake_later_locked(domain *d)
 {
     int sleeper = thrum__life_wake(&d->life);
+    if (sleeper < 0 && atomic_load_explicit(&d->napping, memory_order_seq_cst) > 0) {
+        atomic_fetch_add_explicit(&d->published, 1, memory_order_relaxed);
+        thrum__futex_wake(&d->published, 1);
+    }
     return sleeper < 0 ? NULL : &d->workers[sleeper]->sleep_parker;
 }
 
@@ -113,6 +121,7 @@ void thrum__wake_one(domain *d)
 void thrum__step_aside(worker *w)
 {
     domain *d = w->domain;
+    thrum__door_show_all(w);
     thrum__life_leave(&d->life);
     thrum__life_view view = thrum__life_look(&d->life);
     /* Nobody asleep and too few awake: some are parked. A guest must look too: they may have parked while it was here. */
@@ -157,32 +166,57 @@ static bool must_make_way(const domain *d)
     return atomic_load_explicit(&d->returning, memory_order_relaxed) != 0;
 }
 
-enum { LOOKS_PER_CLOCK = 4, PAUSES_PER_LOOK = 2 };
+enum { LOOKS_PER_CLOCK = 4, PAUSES_PER_LOOK = 2, NAP_NS = 50000 };
 
-/* Looks for work for a while; nobody looks long while too many others do. */
+/* Until something is published, but not long. */
+static void nap(domain *d)
+{
+    uint32_t published = atomic_load_explicit(&d->published, memory_order_relaxed);
+    atomic_fetch_add_explicit(&d->napping, 1, memory_order_seq_cst);
+    if (atomic_load_explicit(&d->waiting, memory_order_seq_cst) == 0)
+        thrum__futex_wait(&d->published, published, NAP_NS);
+    atomic_fetch_sub_explicit(&d->napping, 1, memory_order_relaxed);
+}
+
+/* Some looks at what is there for the taking. */
+static bool look_around(worker *w, found *f)
+{
+    for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
+        if (atomic_load_explicit(&w->ex->stop, memory_order_relaxed))
+            return false;
+        if (thrum__find(w, f))
+            return true;
+        for (int pause = 0; pause < PAUSES_PER_LOOK; pause++)
+            thrum__relax();
+    }
+    return false;
+}
+
+/* Looks for work for a while; nobody looks long while too many others do. While there is only work that is better left
+ * where it is, the worker naps between looks: it counts as searching, so that nobody is woken for it. */
 static bool search(worker *w, found *f)
 {
     domain *d = w->domain;
-    int64_t since = 0;
+    int64_t since = thrum__now();
+    w->watched.victim = NULL;
     for (;;) {
-        for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
-            if (atomic_load_explicit(&w->ex->stop, memory_order_relaxed))
-                return false;
-            if (thrum__find(w, f))
-                return true;
-            for (int pause = 0; pause < PAUSES_PER_LOOK; pause++)
-                thrum__relax();
-        }
+        if (look_around(w, f))
+            return true;
         thrum__life_view view = thrum__life_look(&d->life);
-        if (view.searching > 1 + d->life.limit / 4 || view.awake > d->life.limit || must_make_way(d))
+        if (view.searching > 1 + d->life.limit / 4 || view.awake > d->life.limit || must_make_way(d) ||
+            atomic_load_explicit(&w->ex->stop, memory_order_relaxed))
             return false;
         int64_t now = thrum__now();
-        if (!since)
-            since = now;
-        if (now - since >= d->spin_ns)
-            return false;
-        if (now - since > THRUM__POLITE_NS)
+        enum look look = thrum__door_look(w, now);
+        if (look == LOOK_SHOWN)
+            continue;
+        if (now - since >= d->spin_ns) {
+            if (look == LOOK_NOTHING)
+                return false;
+            nap(d);
+        } else if (now - since > THRUM__POLITE_NS) {
             sched_yield();
+        }
     }
 }
 

@@ -39,6 +39,12 @@ static inline void thrum__lock_take(thrum__lock *lock)
         thrum__lock_slow(lock);
 }
 
+static inline bool thrum__lock_try(thrum__lock *lock)
+{
+    uint32_t free_ = 0;
+    return atomic_compare_exchange_strong_explicit(&lock->state, &free_, 1, memory_order_acquire, memory_order_relaxed);
+}
+
 static inline void thrum__lock_give(thrum__lock *lock)
 {
     if (atomic_exchange_explicit(&lock->state, 0, memory_order_release) == 2)

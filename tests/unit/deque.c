@@ -13,9 +13,23 @@ static void push_from_to(thrum__deque *deque, uintptr_t first, uintptr_t last)
         assert_true(thrum__deque_push_owner(deque, word));
 }
 
-/* What a thief does: the oldest word, or 0. */
+/* What the owner does, with nobody else at the door. */
+static uintptr_t pop(thrum__deque *deque, int64_t base)
+{
+    bool ask = false;
+    uintptr_t word = thrum__deque_pop_owner(deque, base, &ask);
+    if (ask) {
+        word = thrum__deque_pop_locked(deque, base, true);
+        thrum__deque_unask_locked(deque);
+    }
+    return word;
+}
+
+/* What a thief does to whom everything is shown: the oldest word, or 0. */
 static uintptr_t steal(thrum__deque *deque)
 {
+    thrum__deque_show_locked(deque, INT64_MAX);
+    thrum__deque_unask_locked(deque);
     int64_t number = -1;
     uintptr_t word = thrum__deque_peek(deque, &number);
     return word && thrum__deque_take(deque, number) ? word : 0;
@@ -25,11 +39,11 @@ TEST(the_owner_gets_the_newest_word_first)
 {
     thrum__deque deque;
     assert_int_equal(thrum__deque_init(&deque), 0);
-    assert_int_equal(thrum__deque_pop_owner(&deque, 0), 0);
+    assert_int_equal(pop(&deque, 0), 0);
     push_from_to(&deque, 1, 100);
     for (uintptr_t word = 100; word > 0; word--)
-        assert_int_equal(thrum__deque_pop_owner(&deque, 0), word);
-    assert_int_equal(thrum__deque_pop_owner(&deque, 0), 0);
+        assert_int_equal(pop(&deque, 0), word);
+    assert_int_equal(pop(&deque, 0), 0);
     assert_true(thrum__deque_check(&deque));
     thrum__deque_fini(&deque);
 }
@@ -43,7 +57,7 @@ TEST(a_thief_gets_the_oldest_word_first)
     for (uintptr_t word = 1; word <= 100; word++)
         assert_int_equal(steal(&deque), word);
     assert_int_equal(steal(&deque), 0);
-    assert_int_equal(thrum__deque_pop_owner(&deque, 0), 0);
+    assert_int_equal(pop(&deque, 0), 0);
     thrum__deque_fini(&deque);
 }
 
@@ -54,13 +68,13 @@ TEST(a_pop_leaves_what_lies_below_its_base)
     push_from_to(&deque, 1, 3);
     int64_t base = thrum__deque_bottom_owner(&deque);
     assert_int_equal(base, 3);
-    assert_int_equal(thrum__deque_pop_owner(&deque, base), 0);
+    assert_int_equal(pop(&deque, base), 0);
     push_from_to(&deque, 4, 5);
-    assert_int_equal(thrum__deque_pop_owner(&deque, base), 5);
-    assert_int_equal(thrum__deque_pop_owner(&deque, base), 4);
-    assert_int_equal(thrum__deque_pop_owner(&deque, base), 0);
+    assert_int_equal(pop(&deque, base), 5);
+    assert_int_equal(pop(&deque, base), 4);
+    assert_int_equal(pop(&deque, base), 0);
     assert_true(thrum__deque_has_words(&deque));
-    assert_int_equal(thrum__deque_pop_owner(&deque, 0), 3);
+    assert_int_equal(pop(&deque, 0), 3);
     thrum__deque_fini(&deque);
 }
 
@@ -71,11 +85,11 @@ TEST(a_base_holds_when_thieves_have_gone_beyond_it)
     push_from_to(&deque, 1, 4);
     for (uintptr_t word = 1; word <= 4; word++)
         assert_int_equal(steal(&deque), word);
-    assert_int_equal(thrum__deque_pop_owner(&deque, 2), 0);
+    assert_int_equal(pop(&deque, 2), 0);
     assert_int_equal(thrum__deque_bottom_owner(&deque), 4);
     push_from_to(&deque, 5, 5);
-    assert_int_equal(thrum__deque_pop_owner(&deque, 2), 5);
-    assert_int_equal(thrum__deque_pop_owner(&deque, 2), 0);
+    assert_int_equal(pop(&deque, 2), 5);
+    assert_int_equal(pop(&deque, 2), 0);
     assert_int_equal(thrum__deque_bottom_owner(&deque), 5);
     thrum__deque_fini(&deque);
 }
@@ -88,7 +102,7 @@ TEST(a_take_fails_when_the_owner_has_popped_the_word)
     push_from_to(&deque, 7, 7);
     assert_int_equal(thrum__deque_peek(&deque, &number), 7);
     assert_int_equal(number, 0);
-    assert_int_equal(thrum__deque_pop_owner(&deque, 0), 7);
+    assert_int_equal(pop(&deque, 0), 7);
     assert_false(thrum__deque_take(&deque, number));
     push_from_to(&deque, 8, 8);
     assert_false(thrum__deque_take(&deque, number));
@@ -106,7 +120,7 @@ TEST(a_take_fails_when_another_thief_was_first)
     assert_int_equal(thrum__deque_peek(&deque, &second), 1);
     assert_true(thrum__deque_take(&deque, first));
     assert_false(thrum__deque_take(&deque, second));
-    assert_int_equal(thrum__deque_pop_owner(&deque, 0), 2);
+    assert_int_equal(pop(&deque, 0), 2);
     thrum__deque_fini(&deque);
 }
 
@@ -118,8 +132,8 @@ TEST(a_peek_that_is_not_followed_by_a_take_changes_nothing)
     push_from_to(&deque, 1, 2);
     for (int i = 0; i < 3; i++)
         assert_int_equal(thrum__deque_peek(&deque, &number), 1);
-    assert_int_equal(thrum__deque_pop_owner(&deque, 0), 2);
-    assert_int_equal(thrum__deque_pop_owner(&deque, 0), 1);
+    assert_int_equal(pop(&deque, 0), 2);
+    assert_int_equal(pop(&deque, 0), 1);
     assert_int_equal(thrum__deque_peek(&deque, &number), 0);
     thrum__deque_fini(&deque);
 }
@@ -135,7 +149,7 @@ TEST(growing_keeps_every_word_in_its_order)
     push_from_to(&deque, STOLEN + 1, MOST);
     assert_true(thrum__deque_check(&deque));
     for (uintptr_t word = MOST; word > MOST / 2; word--)
-        assert_int_equal(thrum__deque_pop_owner(&deque, 0), word);
+        assert_int_equal(pop(&deque, 0), word);
     for (uintptr_t word = STOLEN + 1; word <= MOST / 2; word++)
         assert_int_equal(steal(&deque), word);
     assert_false(thrum__deque_has_words(&deque));
@@ -183,9 +197,9 @@ TEST(a_full_deque_without_memory_refuses_the_word_and_keeps_the_rest)
     assert_false(thrum__deque_push_owner(&deque, 5002));
     thrum__alloc_fail_after(-1);
     assert_true(thrum__deque_push_owner(&deque, 5003));
-    assert_int_equal(thrum__deque_pop_owner(&deque, 0), 5003);
-    assert_int_equal(thrum__deque_pop_owner(&deque, 0), 5001);
-    assert_int_equal(thrum__deque_pop_owner(&deque, 0), THRUM__DEQUE_FIRST);
+    assert_int_equal(pop(&deque, 0), 5003);
+    assert_int_equal(pop(&deque, 0), 5001);
+    assert_int_equal(pop(&deque, 0), THRUM__DEQUE_FIRST);
     assert_int_equal(steal(&deque), 2);
     thrum__deque_fini(&deque);
 }
@@ -250,12 +264,12 @@ static void be_owner(struct duel *duel, size_t burst)
                 atomic_fetch_add_explicit(&duel->mistakes, 1, memory_order_relaxed);
         }
         for (size_t i = 0; i < burst; i++) {
-            uintptr_t word = thrum__deque_pop_owner(&duel->deque, 0);
+            uintptr_t word = pop(&duel->deque, 0);
             if (word)
                 take_item(duel, word);
         }
     }
-    for (uintptr_t word; (word = thrum__deque_pop_owner(&duel->deque, 0)) != 0;)
+    for (uintptr_t word; (word = pop(&duel->deque, 0)) != 0;)
         take_item(duel, word);
 }
 

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a worker keeps to itself, and how others get it.
+ *
+ * A worker has three kinds of work that others might want: words in its deque, children in its stack of spawned tasks, and
+ * sources of runs that it began. It keeps all of it to itself until somebody asks, since handling what is shared costs
+ * several times what a small task does: read-modify-writes, and lines that go from core to core. In particular a run
+ * belongs at first to the worker that began it (RUN_ALONE): its counters are then plain numbers.
+ *
+ * How others come by it
+ *   Asking: a thief that finds nothing shown puts up the bar of a worker that hides something (thrum__deque_ask and the
+ *   bar of the spawn stack). The owner sees it at its next pop or join, where it compares with the bar anyway, and serves:
+ *   it makes its runs shared ones and shows half of its words and children.
+ *   Raiding: an owner in the middle of a long task does not come by. So a thief that got no answer for ANSWER_NS takes the
+ *   door itself, puts up the bar, passes a heavy barrier, and shows everything. It also sets `open`: tasks are long
+ *   here, so from now on the owner shows what it pushes at once, as in a plain work-stealing deque, until many of its steps
+ *   come in a short time.
+ *
+ * A thief does not ask at once if the victim has a run alone and goes through it quickly: tasks shorter than TINY_NS do
+ * not get faster by being shared (docs/benchmarking.md), unless there are many. It watches the victim for a while, and asks
+ * when its tasks are longer, or when the run has gone on for PATIENCE_NS.
+ *
+ * Why it is right
+ *   Everything here is changed by whoever holds the door. The owner has it without holding it while the bar is down:
+ *   - for its deque and stack, by lowering bottom (or top) and then looking at the bar;
+ *   - for the counters and the sources of a run that is alone, and its list of such runs, by setting `inside` and then
+ *     looking at the bar.
+ *   Each is one half of Dekker's pattern, with nothing between the store and the load but an order for the compiler. The
+ *   other half is the raider's: put up the bar, pass the heavy barrier, and then look at `inside`, bottom and top. Either
+ *   the owner sees the bar, and waits for the door or counts with read-modify-writes; or the raider sees what the owner is
+ *   at, and leaves it to the owner. A raider that finds the owner inside gives up: the owner is awake and will see the bar,
+ *   which stays up until the owner has held the door.
+ *   The owner's stores there are releases and the raider's loads acquires, so what the owner did alone happens before what
+ *   others do once it is shared.
+ *   Where the kernel has no membarrier, every worker is open for ever and no run is ever alone.
+ *
+ * tests/spin/door.pml is a model of it.
+ */
+#include "exec/exec_int.h"
+
+#include "sys/barrier.h"
+#include "sys/clock.h"
+
+enum { TINY_NS = 64, PATIENCE_NS = 250000, WATCH_NS = 2000, ANSWER_NS = 2000 };
+enum { STEPS_PER_CLOCK = 32, OPEN_PAYS_NS = 150 };
+enum { SHOW_MOST = 4096 }; /* spawned tasks shown in one go: each is a line to write */
+
+/* ---- Runs --------------------------------------------------------------------------------------------------------- */
+
+static void set_number(_Atomic uint32_t *number, uint32_t change)
+{
+    uint32_t old = atomic_load_explicit(number, memory_order_relaxed);
+    atomic_store_explicit(number, old + change, memory_order_relaxed);
+}
+
+static bool has_sources(const thrum__run *run)
+{
+    return atomic_load_explicit(&run->cursor, memory_order_relaxed) < run->count;
+}
+
+static void link_alone(worker *w, thrum__run *run)
+{
+    if (!thrum__door_hides(w))
+        set_number(&w->begun, 1);
+    run->outer_alone = w->alone;
+    w->alone = run;
+    set_number(&w->alone_runs, 1);
+    if (run->count > 1)
+        set_number(&w->hidden_sources, 1);
+}
+
+/* The owner may change its list. With `held` it holds the door, else it is inside. */
+static void list_enter(worker *w, bool *held)
+{
+    atomic_store_explicit(&w->inside, 1, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    *held = thrum__deque_is_asked(&w->deque);
+    if (*held) {
+        thrum__alone_leave(w);
+        thrum__lock_take(&w->door);
+    }
+}
+
+static void list_leave(worker *w, bool held)
+{
+    if (held)
+        thrum__lock_give(&w->door);
+    else
+        thrum__alone_leave(w);
+}
+
+bool thrum__alone_begin(worker *w, thrum__run *run)
+{
+    bool held;
+    list_enter(w, &held);
+    bool alone = !held || !atomic_load_explicit(&w->open, memory_order_relaxed);
+    if (alone) {
+        atomic_store_explicit(&run->strands, 0, memory_order_relaxed);
+        atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
+        atomic_store_explicit(&run->sharing, RUN_ALONE, memory_order_relaxed);
+        run->has_token = false;
+        link_alone(w, run);
+    }
+    list_leave(w, held);
+    if (alone && run->count > 1) {
+        /* As after a push: the sources are there, and somebody may be about to sleep. */
+        atomic_signal_fence(memory_order_seq_cst);
+        if (__atomic_load_n(w->spawn.idle, __ATOMIC_RELAXED) < 0)
+            thrum__wake(&w->spawn);
+    }
+    return alone;
+}
+
+/* A run that ends is the innermost of those that its worker has alone: what is nested in it has ended. */
+bool thrum__alone_end(worker *w, thrum__run *run)
+{
+    bool held;
+    list_enter(w, &held);
+    bool alone = atomic_load_explicit(&run->sharing, memory_order_relaxed) == RUN_ALONE;
+    if (alone) {
+        thrum__assert(w->alone == run);
+        w->alone = run->outer_alone;
+        set_number(&w->alone_runs, (uint32_t)-1);
+    }
+    list_leave(w, held);
+    return alone;
+}
+
+bool thrum__alone_take_sources(worker *w, thrum__run *run, size_t *from, size_t *to)
+{
+    if (!thrum__alone_enter(w, run))
+        return false;
+    size_t at = atomic_load_explicit(&run->cursor, memory_order_relaxed), share = thrum__run_share(run, at);
+    *from = at;
+    *to = at + share;
+    atomic_store_explicit(&run->cursor, *to, memory_order_relaxed);
+    set_number(&w->shares, (uint32_t)share);
+    if (share > 0 && *to == run->count && run->count > 1)
+        set_number(&w->hidden_sources, (uint32_t)-1);
+    thrum__alone_leave(w);
+    return true;
+}
+
+/* Shared runs leave the list. A run is joined only when all of it has been said: strands are stored last, with a release
+ * for those who raise them. */
+static void share_runs_locked(worker *w)
+{
+    while (w->alone) {
+        thrum__run *run = w->alone;
+        w->alone = run->outer_alone;
+        run->has_token = has_sources(run);
+        if (run->has_token && run->count > 1)
+            set_number(&w->hidden_sources, (uint32_t)-1);
+        set_number(&w->alone_runs, (uint32_t)-1);
+        atomic_store_explicit(&run->sharing, RUN_SHARED, memory_order_release);
+        atomic_store_explicit(&run->strands, run->has_token ? 2 : 1, memory_order_release);
+        if (run->has_token)
+            thrum__run_publish(w->domain, run);
+    }
+}
+
+void thrum__alone_share(worker *w, thrum__run *run)
+{
+    if (atomic_load_explicit(&run->sharing, memory_order_acquire) == RUN_SHARED)
+        return;
+    thrum__lock_take(&w->door);
+    share_runs_locked(w);
+    thrum__lock_give(&w->door);
+}
+
+/* ---- The owner's side --------------------------------------------------------------------------------------------- */
+
+static bool is_open(const worker *w)
+{
+    return atomic_load_explicit(&w->open, memory_order_relaxed);
+}
+
+static void ask(worker *w)
+{
+    thrum__deque_ask(&w->deque);
+    __atomic_store_n(&w->spawn.bar, (thrum__spawn *)UINTPTR_MAX, __ATOMIC_RELAXED);
+}
+
+/* An open worker's spawns go the slow way, by an end that leaves no room. */
+static void set_open_locked(worker *w, bool open)
+{
+    atomic_store_explicit(&w->open, open, memory_order_relaxed);
+    __atomic_store_n(&w->spawn.end, open ? NULL : w->spawns_end, __ATOMIC_RELAXED);
+}
+
+void thrum__door_open_for_ever(worker *w)
+{
+    ask(w);
+    set_open_locked(w, true);
+}
+
+static void unask_locked(worker *w)
+{
+    thrum__deque_unask_locked(&w->deque);
+    __atomic_store_n(&w->spawn.bar, atomic_load_explicit(&w->spawns_shown, memory_order_relaxed), __ATOMIC_RELAXED);
+}
+
+/* Whether being open still pays: only where steps are far apart. */
+static void count_step_locked(worker *w)
+{
+    if (++w->slow_steps < STEPS_PER_CLOCK)
+        return;
+    int64_t now = thrum__now();
+    if (now - w->slow_since < STEPS_PER_CLOCK * OPEN_PAYS_NS && thrum__has_membarrier)
+        set_open_locked(w, false);
+    w->slow_since = now;
+    w->slow_steps = 0;
+}
+
+static int64_t half_of(int64_t all)
+{
+    return all - all / 2;
+}
+
+static void show_half_locked(worker *w)
+{
+    int64_t words = thrum__deque_bottom_owner(&w->deque) -
+                    atomic_load_explicit(&w->deque.shown, memory_order_relaxed);
+    int64_t spawns = w->spawn.top - atomic_load_explicit(&w->spawns_shown, memory_order_relaxed);
+    thrum__deque_show_locked(&w->deque, half_of(words));
+    thrum__spawn_show_locked(w, spawns > SHOW_MOST ? SHOW_MOST : (size_t)half_of(spawns));
+}
+
+static void show_all_locked(worker *w)
+{
+    thrum__deque_show_locked(&w->deque, INT64_MAX);
+    thrum__spawn_show_locked(w, SHOW_MOST);
+}
+
+void thrum__door_take(worker *w)
+{
+    thrum__lock_take(&w->door);
+}
+
+/* Serves whoever asked before it gives the door back. */
+void thrum__door_give(worker *w)
+{
+    if (is_open(w)) {
+        count_step_locked(w);
+        share_runs_locked(w);
+        show_all_locked(w);
+    } else if (thrum__deque_is_asked(&w->deque)) {
+        share_runs_locked(w);
+        show_half_locked(w);
+    }
+    if (!is_open(w))
+        unask_locked(w);
+    thrum__lock_give(&w->door);
+}
+
+uintptr_t thrum__pop_slow(worker *w, int64_t base)
+{
+    thrum__door_take(w);
+    uintptr_t word = thrum__deque_pop_locked(&w->deque, base, !is_open(w));
+    thrum__door_give(w);
+    return word;
+}
+
+void thrum__push_slow(worker *w)
+{
+    thrum__door_take(w);
+    thrum__door_give(w);
+}
+
+void thrum__door_show_all(worker *w)
+{
+    if (!thrum__door_hides(w) && atomic_load_explicit(&w->alone_runs, memory_order_relaxed) == 0)
+        return;
+    thrum__lock_take(&w->door);
+    share_runs_locked(w);
+    show_all_locked(w);
+    if (!is_open(w))
+        unask_locked(w);
+    thrum__lock_give(&w->door);
+}
+
+/* ---- The others' side --------------------------------------------------------------------------------------------- */
+
+bool thrum__door_hides(const worker *victim)
+{
+    return thrum__deque_has_hidden(&victim->deque) || thrum__spawn_has_hidden(victim) ||
+           atomic_load_explicit(&victim->hidden_sources, memory_order_relaxed) > 0;
+}
+
+static bool raid(worker *victim)
+{
+    if (!thrum__lock_try(&victim->door))
+        return false;
+    ask(victim);
+    thrum__barrier_heavy();
+    bool away = atomic_load_explicit(&victim->inside, memory_order_acquire) == 0;
+    if (away) {
+        share_runs_locked(victim);
+        show_all_locked(victim);
+        set_open_locked(victim, true);
+        victim->slow_since = thrum__now();
+        victim->slow_steps = 0;
+    }
+    thrum__lock_give(&victim->door);
+    return away;
+}
+
+static void start_watching(watched_door *watched, const worker *victim, int64_t now)
+{
+    *watched = (watched_door){.victim = victim,
+                              .begun = atomic_load_explicit(&victim->begun, memory_order_relaxed),
+                              .shares = atomic_load_explicit(&victim->shares, memory_order_relaxed),
+                              .first_seen = now,
+                              .seen = now,
+                              .at = watched->at};
+}
+
+enum { SAMPLES = 4, PAUSES_PER_SAMPLE = 4 };
+
+/* Whether the victim's tasks last less than TINY_NS or so: most looks that far apart show another one each time. Sources
+ * without successors are called in a row; of those it counts how many were taken since it looked last. */
+static bool goes_quickly(watched_door *watched, const worker *victim, int64_t now)
+{
+    uint32_t shares = atomic_load_explicit(&victim->shares, memory_order_relaxed);
+    bool quick = (int64_t)(uint32_t)(shares - watched->shares) * TINY_NS > now - watched->seen;
+    int changes = 0;
+    watched->shares = shares;
+    for (int i = 0; i < SAMPLES && !quick; i++) {
+        const thrum_task *task = atomic_load_explicit(&victim->current, memory_order_relaxed);
+        for (int pause = 0; pause < PAUSES_PER_SAMPLE; pause++)
+            thrum__relax();
+        changes += task != atomic_load_explicit(&victim->current, memory_order_relaxed);
+    }
+    return quick || changes >= SAMPLES - 1;
+}
+
+/* Whether the victim has a run alone and is better left to it. */
+static bool better_left_alone(watched_door *watched, const worker *victim, int64_t now)
+{
+    if (atomic_load_explicit(&victim->alone_runs, memory_order_relaxed) == 0)
+        return false;
+    if (now - watched->seen < WATCH_NS)
+        return true;
+    bool quick = goes_quickly(watched, victim, now);
+    watched->seen = now;
+    return quick && now - watched->first_seen < PATIENCE_NS;
+}
+
+enum look thrum__door_look_at(worker *w, worker *victim, int64_t now)
+{
+    watched_door *watched = &w->watched;
+    if (!thrum__door_hides(victim))
+        return LOOK_NOTHING;
+    if (watched->victim != victim ||
+        watched->begun != atomic_load_explicit(&victim->begun, memory_order_relaxed))
+        start_watching(watched, victim, now);
+    if (watched->asked) {
+        if (now - watched->asked < ANSWER_NS)
+            return LOOK_WAIT;
+        watched->asked = now;
+        return raid(victim) ? LOOK_SHOWN : LOOK_WAIT;
+    }
+    if (better_left_alone(watched, victim, now))
+        return LOOK_WAIT;
+    ask(victim);
+    watched->asked = now;
+    return LOOK_WAIT;
+}
+
+/* Where a round found nothing to ask for yet, the next one begins with the same victim. */
+enum look thrum__door_look(worker *w, int64_t now)
+{
+    domain *d = w->domain;
+    int count = atomic_load_explicit(&d->count, memory_order_acquire);
+    int *at = &w->watched.at;
+    for (int i = 0; i < count; i++, *at = *at + 1 >= count ? 0 : *at + 1) {
+        enum look look = d->workers[*at] == w ? LOOK_NOTHING : thrum__door_look_at(w, d->workers[*at], now);
+        if (look != LOOK_NOTHING)
+            return look;
+    }
+    return LOOK_NOTHING;
+}
