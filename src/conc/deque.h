@@ -47,12 +47,12 @@ typedef struct thrum__deque_buffer {
 } thrum__deque_buffer;
 
 typedef struct thrum__deque {
-    _Alignas(64) _Atomic int64_t top;      /* written by whoever takes the word there; read by all */
-    _Alignas(64) _Atomic int64_t shown;    /* written by the holder of the door, read by thieves */
-    _Atomic int64_t bar;                   /* read by the owner at every pop, written seldom */
-    _Atomic bool asked;                    /* the bar is THRUM__DEQUE_ASK */
-    _Alignas(64) _Atomic int64_t bottom;   /* written by the owner; others only look whether there is something */
-    _Atomic uintptr_t *slots;              /* owner only: of the newest buffer, and its mask */
+    _Alignas(64) _Atomic int64_t top;    /* written by whoever takes the word there; read by all */
+    _Alignas(64) _Atomic int64_t shown;  /* written by the holder of the door, read by thieves */
+    _Atomic int64_t bar;                 /* read by the owner at every pop, written seldom */
+    _Atomic bool asked;                  /* the bar is THRUM__DEQUE_ASK */
+    _Alignas(64) _Atomic int64_t bottom; /* written by the owner; others only look whether there is something */
+    _Atomic uintptr_t *slots;            /* owner only: of the newest buffer, and its mask */
     int64_t mask;
     int64_t room;                          /* owner only: numbers below it have a slot; from a top that was true once */
     _Atomic(thrum__deque_buffer *) buffer; /* written by the owner, read by all */

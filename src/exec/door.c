@@ -219,8 +219,7 @@ static int64_t half_of(int64_t all)
 
 static void show_half_locked(worker *w)
 {
-    int64_t words = thrum__deque_bottom_owner(&w->deque) -
-                    atomic_load_explicit(&w->deque.shown, memory_order_relaxed);
+    int64_t words = thrum__deque_bottom_owner(&w->deque) - atomic_load_explicit(&w->deque.shown, memory_order_relaxed);
     int64_t spawns = w->spawn.top - atomic_load_explicit(&w->spawns_shown, memory_order_relaxed);
     thrum__deque_show_locked(&w->deque, half_of(words));
     thrum__spawn_show_locked(w, spawns > SHOW_MOST ? SHOW_MOST : (size_t)half_of(spawns));
@@ -351,8 +350,7 @@ enum look thrum__door_look_at(worker *w, worker *victim, int64_t now)
     watched_door *watched = &w->watched;
     if (!thrum__door_hides(victim))
         return LOOK_NOTHING;
-    if (watched->victim != victim ||
-        watched->begun != atomic_load_explicit(&victim->begun, memory_order_relaxed))
+    if (watched->victim != victim || watched->begun != atomic_load_explicit(&victim->begun, memory_order_relaxed))
         start_watching(watched, victim, now);
     if (watched->asked) {
         if (now - watched->asked < ANSWER_NS)

@@ -98,10 +98,11 @@ enum { RUN_SHIFT = 48, RUN_MOST = 0xffff };
 #define TASK_MASK ((UINT64_C(1) << RUN_SHIFT) - 1)
 
 struct thrum__run {
-    _Alignas(64) _Atomic int64_t strands; /* see run.c; written by all who join and leave; 0 while one worker has it all */
-    _Alignas(64) _Atomic size_t cursor;   /* the first source that nobody has; written by all who take sources */
-    _Alignas(64) thrum_handle *handle;    /* the rest is constant while strands > 0, but for the list links */
-    thrum__root *root;                    /* where errors go and cancelling is asked */
+    _Alignas(
+        64) _Atomic int64_t strands; /* see run.c; written by all who join and leave; 0 while one worker has it all */
+    _Alignas(64) _Atomic size_t cursor; /* the first source that nobody has; written by all who take sources */
+    _Alignas(64) thrum_handle *handle;  /* the rest is constant while strands > 0, but for the list links */
+    thrum__root *root;                  /* where errors go and cancelling is asked */
     thrum_task **sources;
     size_t count;
     uint64_t tag;                          /* its number, shifted */
@@ -246,7 +247,8 @@ enum found_kind { FOUND_NOTHING, FOUND_WHOLE_RUN, FOUND_RUN, FOUND_TASK, FOUND_F
 
 typedef struct found {
     enum found_kind kind;
-    thrum__run *run; /* FOUND_RUN, FOUND_TASK: with a strand for the finder; FOUND_WHOLE_RUN: all of it is the finder's */
+    thrum__run
+        *run; /* FOUND_RUN, FOUND_TASK: with a strand for the finder; FOUND_WHOLE_RUN: all of it is the finder's */
     thrum_task *task;
     thrum_handle *handle; /* FOUND_FUNCTION: claimed */
     thrum__spawn *place;  /* FOUND_SPAWN: claimed */

@@ -114,8 +114,9 @@ static __attribute__((noinline)) thrum_task *complete_shared(worker *w, thrum__r
 }
 
 /* No room for `pushed`, and no memory for more: the rest is done as if others were there. */
-static __attribute__((noinline, cold)) thrum_task *complete_without_room(worker *w, thrum__run *run, const uintptr_t *at,
-                                                                         thrum_task *pushed, thrum_task *chosen)
+static __attribute__((noinline, cold)) thrum_task *complete_without_room(worker *w, thrum__run *run,
+                                                                         const uintptr_t *at, thrum_task *pushed,
+                                                                         thrum_task *chosen)
 {
     bool was_last = at[-1] & THRUM__LAST;
     thrum__alone_leave(w);

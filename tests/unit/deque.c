@@ -6,33 +6,103 @@
 
 #include "base/alloc.h"
 #include "conc/deque.h"
+#include "sys/barrier.h"
+#include "sys/park.h"
 
-static void push_from_to(thrum__deque *deque, uintptr_t first, uintptr_t last)
+static void push_hidden(thrum__deque *deque, uintptr_t first, uintptr_t last)
 {
     for (uintptr_t word = first; word <= last; word++)
         assert_true(thrum__deque_push_owner(deque, word));
 }
 
-/* What the owner does, with nobody else at the door. */
+static thrum__lock door;
+static bool takes_back_half;
+
+/* What the owner does. */
 static uintptr_t pop(thrum__deque *deque, int64_t base)
 {
     bool ask = false;
     uintptr_t word = thrum__deque_pop_owner(deque, base, &ask);
     if (ask) {
-        word = thrum__deque_pop_locked(deque, base, true);
+        thrum__lock_take(&door);
+        word = thrum__deque_pop_locked(deque, base, takes_back_half);
         thrum__deque_unask_locked(deque);
+        thrum__lock_give(&door);
     }
     return word;
 }
 
-/* What a thief does to whom everything is shown: the oldest word, or 0. */
+static void show(thrum__deque *deque, int64_t most)
+{
+    thrum__deque_show_locked(deque, most);
+    thrum__deque_unask_locked(deque);
+}
+
+/* What a thief does: the oldest word that is shown, or 0. */
 static uintptr_t steal(thrum__deque *deque)
 {
-    thrum__deque_show_locked(deque, INT64_MAX);
-    thrum__deque_unask_locked(deque);
     int64_t number = -1;
     uintptr_t word = thrum__deque_peek(deque, &number);
     return word && thrum__deque_take(deque, number) ? word : 0;
+}
+
+static void push_from_to(thrum__deque *deque, uintptr_t first, uintptr_t last)
+{
+    push_hidden(deque, first, last);
+    show(deque, INT64_MAX);
+}
+
+TEST(a_thief_sees_nothing_but_what_is_shown)
+{
+    thrum__deque deque;
+    assert_int_equal(thrum__deque_init(&deque), 0);
+    push_hidden(&deque, 1, 10);
+    assert_true(thrum__deque_has_hidden(&deque));
+    assert_int_equal(steal(&deque), 0);
+    show(&deque, 3);
+    for (uintptr_t word = 1; word <= 3; word++)
+        assert_int_equal(steal(&deque), word);
+    assert_int_equal(steal(&deque), 0);
+    for (uintptr_t word = 10; word > 3; word--)
+        assert_int_equal(pop(&deque, 0), word);
+    assert_int_equal(pop(&deque, 0), 0);
+    assert_false(thrum__deque_has_hidden(&deque));
+    assert_true(thrum__deque_check(&deque));
+    thrum__deque_fini(&deque);
+}
+
+TEST(an_owner_whose_bar_is_up_takes_nothing_without_asking)
+{
+    thrum__deque deque;
+    bool ask = false;
+    assert_int_equal(thrum__deque_init(&deque), 0);
+    push_hidden(&deque, 1, 2);
+    thrum__deque_ask(&deque);
+    assert_int_equal(thrum__deque_pop_owner(&deque, 0, &ask), 0);
+    assert_true(ask);
+    assert_int_equal(thrum__deque_bottom_owner(&deque), 2);
+    assert_int_equal(thrum__deque_pop_locked(&deque, 0, true), 2);
+    thrum__deque_unask_locked(&deque);
+    ask = false;
+    assert_int_equal(thrum__deque_pop_owner(&deque, 0, &ask), 1);
+    assert_false(ask);
+    thrum__deque_fini(&deque);
+}
+
+TEST(an_owner_without_words_of_its_own_takes_half_of_the_others_back)
+{
+    thrum__deque deque;
+    assert_int_equal(thrum__deque_init(&deque), 0);
+    push_from_to(&deque, 1, 10);
+    assert_int_equal(steal(&deque), 1);
+    takes_back_half = true;
+    assert_int_equal(pop(&deque, 0), 10);
+    takes_back_half = false;
+    assert_int_equal(atomic_load(&deque.shown), 5); /* of nine, those with numbers 1 to 4 stay */
+    assert_true(thrum__deque_check(&deque));
+    assert_int_equal(pop(&deque, 0), 9);
+    assert_int_equal(steal(&deque), 2);
+    thrum__deque_fini(&deque);
 }
 
 TEST(the_owner_gets_the_newest_word_first)
@@ -175,7 +245,7 @@ TEST(thieves_that_make_room_spare_the_deque_the_growing)
     assert_int_equal(thrum__deque_init(&deque), 0);
     thrum__alloc_fail_after(0);
     for (uintptr_t word = 1; word <= 4 * THRUM__DEQUE_FIRST; word++) {
-        assert_true(thrum__deque_push_owner(&deque, word));
+        push_from_to(&deque, word, word);
         if (word > THRUM__DEQUE_FIRST / 2)
             assert_int_equal(steal(&deque), word - THRUM__DEQUE_FIRST / 2);
     }
@@ -240,13 +310,27 @@ static void take_item(struct duel *duel, uintptr_t word)
     atomic_fetch_add_explicit(&duel->out, 1, memory_order_relaxed);
 }
 
+/* Shows words behind the owner's back; the bar stays up until the owner has held the door. */
+static void raid(struct duel *duel, int64_t most)
+{
+    if (!thrum__lock_try(&door))
+        return;
+    thrum__deque_ask(&duel->deque);
+    thrum__barrier_heavy();
+    thrum__deque_show_locked(&duel->deque, most);
+    thrum__lock_give(&door);
+}
+
 static void *be_thief(void *arg)
 {
     struct duel *duel = arg;
+    int64_t most = 0;
     while (atomic_load_explicit(&duel->out, memory_order_relaxed) < duel->count) {
         uintptr_t word = steal(&duel->deque);
         if (word)
             take_item(duel, word);
+        else if (thrum__deque_has_hidden(&duel->deque))
+            raid(duel, ++most % 5);
         else
             sched_yield();
     }
@@ -281,6 +365,7 @@ static void fight(size_t count, size_t burst)
     duel.items = calloc(count, sizeof *duel.items);
     duel.count = count;
     assert_non_null(duel.items);
+    thrum__barrier_init();
     assert_int_equal(thrum__deque_init(&duel.deque), 0);
     for (int i = 0; i < THIEVES; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, be_thief, &duel), 0);
@@ -300,17 +385,25 @@ static void fight(size_t count, size_t burst)
 TEST(every_word_comes_out_once_when_the_last_one_is_fought_for)
 {
     fight(300000, 1);
+    takes_back_half = true;
     fight(300000, 2);
+    takes_back_half = false;
 }
 
 TEST(every_word_comes_out_once_from_a_deque_that_grows)
 {
     fight(300000, 5000);
+    takes_back_half = true;
+    fight(300000, 40);
+    takes_back_half = false;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_thief_sees_nothing_but_what_is_shown),
+        cmocka_unit_test(an_owner_whose_bar_is_up_takes_nothing_without_asking),
+        cmocka_unit_test(an_owner_without_words_of_its_own_takes_half_of_the_others_back),
         cmocka_unit_test(the_owner_gets_the_newest_word_first),
         cmocka_unit_test(a_thief_gets_the_oldest_word_first),
         cmocka_unit_test(a_pop_leaves_what_lies_below_its_base),

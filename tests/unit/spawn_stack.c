@@ -53,6 +53,7 @@ static void settle(struct play *play, uintptr_t state)
 
 static void claim(struct play *play)
 {
+    thrum__door_show_all(play->owner);
     __atomic_store_n(&play->place->state, (uintptr_t)play->ex->cpu.workers[0], __ATOMIC_RELEASE);
 }
 
@@ -123,7 +124,11 @@ TEST(children_that_nobody_stole_run_in_the_join_newest_first)
         thrum_spawn(&scope, count_up_in_scope, &runs);
     assert_ptr_equal(scope.worker->top, play.place + 100);
     for (int i = 0; i < 100; i++)
-        assert_true(play.place[i].state & READY);
+        assert_int_equal(play.place[i].state, THRUM__EMPTY);
+    assert_true(thrum__spawn_has_hidden(play.owner));
+    thrum__spawn_show_locked(play.owner, 40);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(play.place[i].state, i < 40 ? READY : THRUM__EMPTY);
     assert_int_equal(thrum_join(&scope), 0);
     assert_int_equal(runs, 100);
     for (int i = 0; i < 100; i++)
@@ -141,6 +146,8 @@ TEST(bottom_comes_back_when_a_stolen_child_is_joined)
     worker *thief = play.ex->cpu.workers[0];
     thrum_spawn(&scope, count_up_in_scope, &runs);
     thrum_spawn(&scope, count_up_in_scope, &runs);
+    assert_false(thrum__spawn_steal(thief, play.owner, NULL, &f));
+    thrum__door_show_all(play.owner);
     for (int i = 0; i < 2; i++) {
         assert_true(thrum__spawn_steal(thief, play.owner, NULL, &f));
         assert_ptr_equal(f.place, play.place + i);
@@ -169,6 +176,7 @@ TEST(a_thief_that_helps_takes_only_what_descends_from_its_child)
     set_stage(&play, &scope);
     worker *thief = play.ex->cpu.workers[0];
     thrum_spawn(&scope, count_up_in_scope, &runs);
+    thrum__door_show_all(play.owner);
     thrum__spawn helped = {.state = (uintptr_t)play.owner | RUNNING};
     helped.u.thief_first = play.place + 1;
     assert_false(thrum__spawn_steal(thief, play.owner, &helped, &f)); /* what is there is older than the child */
