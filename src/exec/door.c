@@ -16,9 +16,11 @@
  *   here, so from now on the owner shows what it pushes at once, as in a plain work-stealing deque, until many of its steps
  *   come in a short time.
  *
- * A thief does not ask at once if the victim has a run alone and goes through it quickly: tasks shorter than TINY_NS do
+ * A thief does not ask at once if the victim has a run alone and goes through it quickly: tasks shorter than THRUM__TINY_NS do
  * not get faster by being shared (docs/benchmarking.md), unless there are many. It watches the victim for a while, and asks
- * when its tasks are longer, or when the run has gone on for PATIENCE_NS.
+ * when its tasks are longer, or when the run has gone on for PATIENCE_NS. Tasks shorter than MINUTE_NS that have counters
+ * are never worth it. (A task whose successors have no counters is not counted, and may seem longer than it is: sharing
+ * those costs little.)
  *
  * Why it is right
  *   Everything here is changed by whoever holds the door. The owner has it without holding it while the bar is down:
@@ -41,9 +43,41 @@
 #include "sys/barrier.h"
 #include "sys/clock.h"
 
-enum { TINY_NS = 64, PATIENCE_NS = 250000, WATCH_NS = 2000, ANSWER_NS = 2000 };
+enum { MINUTE_NS = 16, PATIENCE_NS = 250000, WATCH_NS = 2000, WATCH_MOST_NS = 50000, ANSWER_NS = 2000 };
 enum { STEPS_PER_CLOCK = 32, OPEN_PAYS_NS = 150 };
 enum { SHOW_MOST = 4096 }; /* spawned tasks shown in one go: each is a line to write */
+
+/* ---- The bar and the door ----------------------------------------------------------------------------------------- */
+
+static bool is_open(const worker *w)
+{
+    return atomic_load_explicit(&w->open, memory_order_relaxed);
+}
+
+static void ask(worker *w)
+{
+    thrum__deque_ask(&w->deque);
+    __atomic_store_n(&w->spawn.bar, (thrum__spawn *)UINTPTR_MAX, __ATOMIC_RELAXED);
+}
+
+/* An open worker's spawns go the slow way, by an end that leaves no room. */
+static void set_open_locked(worker *w, bool open)
+{
+    atomic_store_explicit(&w->open, open, memory_order_relaxed);
+    __atomic_store_n(&w->spawn.end, open ? NULL : w->spawns_end, __ATOMIC_RELAXED);
+}
+
+void thrum__door_open_for_ever(worker *w)
+{
+    ask(w);
+    set_open_locked(w, true);
+}
+
+static void unask_locked(worker *w)
+{
+    thrum__deque_unask_locked(&w->deque);
+    __atomic_store_n(&w->spawn.bar, atomic_load_explicit(&w->spawns_shown, memory_order_relaxed), __ATOMIC_RELAXED);
+}
 
 /* ---- Runs --------------------------------------------------------------------------------------------------------- */
 
@@ -72,7 +106,7 @@ static void link_alone(worker *w, thrum__run *run)
 /* The owner may change its list. With `held` it holds the door, else it is inside. */
 static void list_enter(worker *w, bool *held)
 {
-    atomic_store_explicit(&w->inside, 1, memory_order_relaxed);
+    set_number(&w->inside, 1);
     atomic_signal_fence(memory_order_seq_cst);
     *held = thrum__deque_is_asked(&w->deque);
     if (*held) {
@@ -89,11 +123,27 @@ static void list_leave(worker *w, bool held)
         thrum__alone_leave(w);
 }
 
+/* Whether the run is to be shared at once, as far as the worker and the graph know. An open worker closes for a graph that
+ * is known to have tiny tasks. */
+static bool shares_at_once(worker *w, const thrum__run *run, bool held)
+{
+    int64_t task_ns = run->handle->graph->task_ns;
+    if (!thrum__has_membarrier || (task_ns >= THRUM__LONG_NS && w->domain->life.limit > 1))
+        return true;
+    if (!held || !is_open(w))
+        return false;
+    if (task_ns == 0 || task_ns >= THRUM__TINY_NS)
+        return true;
+    set_open_locked(w, false);
+    unask_locked(w);
+    return false;
+}
+
 bool thrum__alone_begin(worker *w, thrum__run *run)
 {
     bool held;
     list_enter(w, &held);
-    bool alone = !held || !atomic_load_explicit(&w->open, memory_order_relaxed);
+    bool alone = !shares_at_once(w, run, held);
     if (alone) {
         atomic_store_explicit(&run->strands, 0, memory_order_relaxed);
         atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
@@ -134,7 +184,7 @@ bool thrum__alone_take_sources(worker *w, thrum__run *run, size_t *from, size_t 
     *from = at;
     *to = at + share;
     atomic_store_explicit(&run->cursor, *to, memory_order_relaxed);
-    set_number(&w->shares, (uint32_t)share);
+    set_number(&w->shares, 2 * (uint32_t)share);
     if (share > 0 && *to == run->count && run->count > 1)
         set_number(&w->hidden_sources, (uint32_t)-1);
     thrum__alone_leave(w);
@@ -169,36 +219,6 @@ void thrum__alone_share(worker *w, thrum__run *run)
 }
 
 /* ---- The owner's side --------------------------------------------------------------------------------------------- */
-
-static bool is_open(const worker *w)
-{
-    return atomic_load_explicit(&w->open, memory_order_relaxed);
-}
-
-static void ask(worker *w)
-{
-    thrum__deque_ask(&w->deque);
-    __atomic_store_n(&w->spawn.bar, (thrum__spawn *)UINTPTR_MAX, __ATOMIC_RELAXED);
-}
-
-/* An open worker's spawns go the slow way, by an end that leaves no room. */
-static void set_open_locked(worker *w, bool open)
-{
-    atomic_store_explicit(&w->open, open, memory_order_relaxed);
-    __atomic_store_n(&w->spawn.end, open ? NULL : w->spawns_end, __ATOMIC_RELAXED);
-}
-
-void thrum__door_open_for_ever(worker *w)
-{
-    ask(w);
-    set_open_locked(w, true);
-}
-
-static void unask_locked(worker *w)
-{
-    thrum__deque_unask_locked(&w->deque);
-    __atomic_store_n(&w->spawn.bar, atomic_load_explicit(&w->spawns_shown, memory_order_relaxed), __ATOMIC_RELAXED);
-}
 
 /* Whether being open still pays: only where steps are far apart. */
 static void count_step_locked(worker *w)
@@ -292,7 +312,7 @@ static bool raid(worker *victim)
         return false;
     ask(victim);
     thrum__barrier_heavy();
-    bool away = atomic_load_explicit(&victim->inside, memory_order_acquire) == 0;
+    bool away = atomic_load_explicit(&victim->inside, memory_order_acquire) % 2 == 0;
     if (away) {
         share_runs_locked(victim);
         show_all_locked(victim);
@@ -304,33 +324,21 @@ static bool raid(worker *victim)
     return away;
 }
 
+/* A number that grows by two with each task that the victim completes alone, or calls as one of many sources. */
+static uint32_t steps_of(const worker *victim)
+{
+    return atomic_load_explicit(&victim->inside, memory_order_relaxed) +
+           atomic_load_explicit(&victim->shares, memory_order_relaxed);
+}
+
 static void start_watching(watched_door *watched, const worker *victim, int64_t now)
 {
     *watched = (watched_door){.victim = victim,
                               .begun = atomic_load_explicit(&victim->begun, memory_order_relaxed),
-                              .shares = atomic_load_explicit(&victim->shares, memory_order_relaxed),
+                              .steps = steps_of(victim),
                               .first_seen = now,
                               .seen = now,
                               .at = watched->at};
-}
-
-enum { SAMPLES = 4, PAUSES_PER_SAMPLE = 4 };
-
-/* Whether the victim's tasks last less than TINY_NS or so: most looks that far apart show another one each time. Sources
- * without successors are called in a row; of those it counts how many were taken since it looked last. */
-static bool goes_quickly(watched_door *watched, const worker *victim, int64_t now)
-{
-    uint32_t shares = atomic_load_explicit(&victim->shares, memory_order_relaxed);
-    bool quick = (int64_t)(uint32_t)(shares - watched->shares) * TINY_NS > now - watched->seen;
-    int changes = 0;
-    watched->shares = shares;
-    for (int i = 0; i < SAMPLES && !quick; i++) {
-        const thrum_task *task = atomic_load_explicit(&victim->current, memory_order_relaxed);
-        for (int pause = 0; pause < PAUSES_PER_SAMPLE; pause++)
-            thrum__relax();
-        changes += task != atomic_load_explicit(&victim->current, memory_order_relaxed);
-    }
-    return quick || changes >= SAMPLES - 1;
 }
 
 /* Whether the victim has a run alone and is better left to it. */
@@ -338,11 +346,16 @@ static bool better_left_alone(watched_door *watched, const worker *victim, int64
 {
     if (atomic_load_explicit(&victim->alone_runs, memory_order_relaxed) == 0)
         return false;
-    if (now - watched->seen < WATCH_NS)
-        return true;
-    bool quick = goes_quickly(watched, victim, now);
+    int64_t elapsed = now - watched->seen;
+    uint32_t steps = steps_of(victim);
+    int64_t tasks = (steps - watched->steps) / 2;
+    bool first = elapsed == 0;
+    bool left =
+        tasks * MINUTE_NS > elapsed || (tasks * THRUM__TINY_NS > elapsed && now - watched->first_seen < PATIENCE_NS);
+    watched->steps = steps;
     watched->seen = now;
-    return quick && now - watched->first_seen < PATIENCE_NS;
+    watched->not_before = now + (first ? WATCH_NS : 2 * elapsed < WATCH_MOST_NS ? 2 * elapsed : WATCH_MOST_NS);
+    return first || left;
 }
 
 enum look thrum__door_look_at(worker *w, worker *victim, int64_t now)
@@ -371,6 +384,8 @@ enum look thrum__door_look(worker *w, int64_t now)
     domain *d = w->domain;
     int count = atomic_load_explicit(&d->count, memory_order_acquire);
     int *at = &w->watched.at;
+    if (w->watched.victim && now < w->watched.not_before)
+        return LOOK_WAIT;
     for (int i = 0; i < count; i++, *at = *at + 1 >= count ? 0 : *at + 1) {
         enum look look = d->workers[*at] == w ? LOOK_NOTHING : thrum__door_look_at(w, d->workers[*at], now);
         if (look != LOOK_NOTHING)

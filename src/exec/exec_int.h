@@ -109,6 +109,7 @@ struct thrum__run {
     size_t divisor;                        /* a take is the rest divided by this */
     _Atomic uint32_t sharing;              /* enum run_sharing; see door.c */
     bool has_token;                        /* its sources were put in the open list */
+    int64_t began;                         /* when the iteration began; 0: not timed */
     thrum__run *outer_alone;               /* in its worker's list of runs that are its alone */
     thrum__run *next_open, *previous_open; /* domain->lock */
     thrum__run *next_free;                 /* ex->lock */
@@ -125,8 +126,9 @@ enum { THRUM__POLITE_NS = 2000 };
 /* What a worker that looks for work remembers of the one that it watches: see thrum__door_look. */
 typedef struct watched_door {
     const worker *victim;
-    uint32_t begun, shares;
+    uint32_t begun, steps;
     int64_t first_seen, seen, asked; /* moments; asked: 0 for not yet */
+    int64_t not_before;              /* the next look: looking takes lines away from the victim */
     int at;                          /* where the next round through the workers begins */
 } watched_door;
 
@@ -151,9 +153,8 @@ struct worker {
     watched_door watched;
 
     /* Written by the owner all the time, looked at by others now and then. */
-    _Alignas(64) _Atomic uint32_t inside; /* the owner is at something that it has alone: see door.c */
-    _Atomic(const thrum_task *) current;  /* the task of a run that it called last */
-    _Atomic uint32_t shares;              /* sources of runs that it took; wraps around */
+    _Alignas(64) _Atomic uint32_t inside; /* odd: the owner is at something that it has alone. See door.c */
+    _Atomic uint32_t shares;              /* sources of runs that it took, times two; both wrap around */
     _Atomic uint32_t begun;               /* runs that it began with nothing else at hand; wraps around */
     _Atomic uint32_t alone_runs;          /* length of `alone` */
     _Atomic uint32_t hidden_sources;      /* runs in `alone` that have sources left */
@@ -289,6 +290,9 @@ void thrum__door_open_for_ever(worker *w);
 /* The owner shows all it has: it is going to be away. */
 void thrum__door_show_all(worker *w);
 
+/* Tasks below TINY are not worth sharing, unless there are many; those from LONG on are at once. */
+enum { THRUM__TINY_NS = 64, THRUM__LONG_NS = 2000 };
+
 /* The owner begins a run, alone: false if it is to be shared from the beginning. */
 bool thrum__alone_begin(worker *w, thrum__run *run);
 /* It ends it: false if others are in it by now, or may be. */
@@ -306,22 +310,24 @@ void thrum__door_take(worker *w);
 void thrum__door_give(worker *w);
 
 /* What the owner does between these two nobody else does at the same time: true if the run is its alone and nobody asks.
- * See door.c for why. */
+ * See door.c for why. `inside` counts on, so that others can see how fast the owner goes. */
 static inline bool thrum__alone_enter(worker *w, const thrum__run *run)
 {
     if (atomic_load_explicit(&run->sharing, memory_order_acquire) != RUN_ALONE)
         return false;
-    atomic_store_explicit(&w->inside, 1, memory_order_relaxed);
+    uint32_t inside = atomic_load_explicit(&w->inside, memory_order_relaxed);
+    atomic_store_explicit(&w->inside, inside + 1, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
     if (__builtin_expect(!thrum__deque_is_asked(&w->deque), 1))
         return true;
-    atomic_store_explicit(&w->inside, 0, memory_order_release);
+    atomic_store_explicit(&w->inside, inside, memory_order_release);
     return false;
 }
 
 static inline void thrum__alone_leave(worker *w)
 {
-    atomic_store_explicit(&w->inside, 0, memory_order_release);
+    uint32_t inside = atomic_load_explicit(&w->inside, memory_order_relaxed);
+    atomic_store_explicit(&w->inside, inside + 1, memory_order_release);
 }
 
 /* ---- run.c -------------------------------------------------------------------------------------------------------- */

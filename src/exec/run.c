@@ -32,11 +32,14 @@
 #include "exec/exec_int.h"
 
 #include "base/alloc.h"
+#include "sys/clock.h"
 
 #include <limits.h>
 
 /* Graphs tend to be built in the order of their parts, and run so: what lies ahead in memory will be needed soon. */
 enum { AHEAD = 256 };
+
+enum { TIMED_FROM = 1000 }; /* tasks; with fewer, two looks at the clock would be a good part of the run */
 
 enum { MOST_AT_ONCE = 512 }; /* sources taken in one go: enough to make the shared cursor cheap, few enough to share */
 
@@ -214,7 +217,6 @@ static void run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
     const uint32_t *attention = &run->root->attention;
     for (; task; task = pop(w, run, base)) {
         do {
-            atomic_store_explicit(&w->current, task, memory_order_relaxed); /* for those who watch how long it takes */
             call(w, run, attention, task);
             task = complete(w, run, task);
         } while (task);
@@ -376,6 +378,7 @@ bool thrum__run_raise(thrum__run *run)
 /* Opens an iteration for the caller: alone or, where that worker shows all it has, as first strand of several. */
 static void begin_iteration(worker *w, thrum__run *run)
 {
+    run->began = thrum__task_count(run->handle->graph) >= TIMED_FROM ? thrum__now() : 0;
     if (thrum__alone_begin(w, run))
         return;
     run->has_token = run->count > 1;
@@ -422,12 +425,25 @@ static bool lower(worker *w, thrum__run *run)
     return atomic_fetch_sub_explicit(&run->strands, 1, memory_order_acq_rel) == 1;
 }
 
+/* Remembers how long the graph's tasks take, for the next run to begin in the right way. A run that was shared may have
+ * had all workers. */
+static void note_pace(const worker *w, const thrum__run *run)
+{
+    if (!run->began)
+        return;
+    bool shared = atomic_load_explicit(&run->sharing, memory_order_relaxed) == RUN_SHARED;
+    int64_t all = (thrum__now() - run->began) * (shared ? w->domain->life.limit : 1);
+    thrum_graph *graph = run->handle->graph;
+    graph->task_ns = 1 + all / (int64_t)thrum__task_count(graph);
+}
+
 /* Whoever is last begins the next iteration or ends the run, unless detached functions are still under way: then the last
  * of those does it (thrum__run_detached_ended). */
 static void leave(worker *w, thrum__run *run, int64_t base)
 {
     while (lower(w, run)) {
         thrum_handle *handle = run->handle;
+        note_pace(w, run);
         if (!thrum__pending_lower(handle))
             return;
         if (!goes_on(handle)) {

@@ -197,7 +197,7 @@ static bool look_around(worker *w, found *f)
 static bool search(worker *w, found *f)
 {
     domain *d = w->domain;
-    int64_t since = thrum__now();
+    int64_t begin = thrum__now(), nothing_since = begin;
     w->watched.victim = NULL;
     for (;;) {
         if (look_around(w, f))
@@ -207,16 +207,21 @@ static bool search(worker *w, found *f)
             atomic_load_explicit(&w->ex->stop, memory_order_relaxed))
             return false;
         int64_t now = thrum__now();
-        enum look look = thrum__door_look(w, now);
-        if (look == LOOK_SHOWN)
+        switch (thrum__door_look(w, now)) {
+        case LOOK_SHOWN:
             continue;
-        if (now - since >= d->spin_ns) {
-            if (look == LOOK_NOTHING)
+        case LOOK_WAIT:
+            if (now - begin > d->spin_ns)
+                nap(d);
+            nothing_since = now;
+            break;
+        case LOOK_NOTHING:
+            if (now - nothing_since >= d->spin_ns)
                 return false;
-            nap(d);
-        } else if (now - since > THRUM__POLITE_NS) {
-            sched_yield();
+            break;
         }
+        if (now - begin > THRUM__POLITE_NS)
+            sched_yield();
     }
 }
 

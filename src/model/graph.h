@@ -110,6 +110,8 @@ struct thrum_graph {
     thrum__lock lock; /* for what follows and for freezing: any thread may start a run */
     void *first_queued, *last_queued;
     _Atomic(char *) run_message; /* the sentence of the last run or freeze that failed */
+    int64_t
+        task_ns; /* how long a task took on average in the last run that was timed; 0: not known. Runs come in turn */
 };
 
 static inline thrum__chunk *thrum__chunk_of(const thrum_task *task)
