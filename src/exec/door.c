@@ -191,27 +191,31 @@ bool thrum__alone_take_sources(worker *w, thrum__run *run, size_t *from, size_t 
     return true;
 }
 
-/* Shared runs leave the list. A run is joined only when all of it has been said: strands are stored last, with a release
- * for those who raise them. */
+/* Shared runs leave the list. Strands come last, with a release for those who raise them: what they read of the run has
+ * been said by then. Without a token the owner's strand is all there is, so from then on the run may end at any moment. */
 static void share_runs_locked(worker *w)
 {
     while (w->alone) {
         thrum__run *run = w->alone;
+        bool token = has_sources(run);
         w->alone = run->outer_alone;
-        run->has_token = has_sources(run);
-        if (run->has_token && run->count > 1)
+        run->has_token = token;
+        if (token && run->count > 1)
             set_number(&w->hidden_sources, (uint32_t)-1);
         set_number(&w->alone_runs, (uint32_t)-1);
         atomic_store_explicit(&run->sharing, RUN_SHARED, memory_order_release);
-        atomic_store_explicit(&run->strands, run->has_token ? 2 : 1, memory_order_release);
-        if (run->has_token)
-            thrum__run_publish(w->domain, run);
+        if (token)
+            thrum__run_publish(w->domain, run, 2);
+        else
+            atomic_store_explicit(&run->strands, 1, memory_order_release);
     }
 }
 
+/* Whoever is in a shared run has a strand, so no strands means that it is still alone, or that a raider is just about to
+ * count the owner's: then the door is held until it has. */
 void thrum__alone_share(worker *w, thrum__run *run)
 {
-    if (atomic_load_explicit(&run->sharing, memory_order_acquire) == RUN_SHARED)
+    if (atomic_load_explicit(&run->strands, memory_order_acquire) > 0)
         return;
     thrum__lock_take(&w->door);
     share_runs_locked(w);

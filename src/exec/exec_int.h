@@ -299,7 +299,7 @@ bool thrum__alone_begin(worker *w, thrum__run *run);
 bool thrum__alone_end(worker *w, thrum__run *run);
 /* A share of a run's sources while it is alone: false if it no longer is. */
 bool thrum__alone_take_sources(worker *w, thrum__run *run, size_t *from, size_t *to);
-/* Makes a run that one worker has alone a shared one, if it is not yet. */
+/* By a worker that is part of the run: makes it a shared one if it is not yet, and returns when it is one altogether. */
 void thrum__alone_share(worker *w, thrum__run *run);
 
 /* The slow ways of the owner, when the bar is up or all is shown. */
@@ -335,8 +335,9 @@ static inline void thrum__alone_leave(worker *w)
 bool thrum__run_raise(thrum__run *run);
 void thrum__run_work(worker *w, thrum__run *run, thrum_task *first);
 void thrum__run_whole(worker *w, thrum__run *run);
-/* The sources that are left are for all to take. */
-void thrum__run_publish(domain *d, thrum__run *run);
+/* The sources that are left are for all to take, and the run has that many strands: the token, and the caller's if it is in
+ * the run. */
+void thrum__run_publish(domain *d, thrum__run *run, int64_t strands);
 /* How many sources to take at once. */
 size_t thrum__run_share(const thrum__run *run, size_t at);
 bool thrum__run_join_open(domain *d, const thrum_graph *of, found *f);

@@ -263,7 +263,9 @@ static void run_sources(worker *w, thrum__run *run, size_t from, size_t to, int6
 
 /* ---- Sources ------------------------------------------------------------------------------------------------------ */
 
-void thrum__run_publish(domain *d, thrum__run *run)
+/* Strands are set while the lock is held. Who raises them before, by a word that it saw in an earlier life of the run, is
+ * refused; who does so after may take the last sources, and finds the run in the list to be taken out of it. */
+void thrum__run_publish(domain *d, thrum__run *run, int64_t strands)
 {
     thrum__lock_take(&d->lock);
     thrum__run *last = d->open ? d->open->previous_open : run;
@@ -275,6 +277,7 @@ void thrum__run_publish(domain *d, thrum__run *run)
     } else {
         d->open = run;
     }
+    atomic_store_explicit(&run->strands, strands, memory_order_release);
     atomic_fetch_add_explicit(&d->waiting, 1, memory_order_seq_cst);
     thrum__parker *sleeper = thrum__wake_later_locked(d);
     thrum__lock_give(&d->lock);
@@ -302,13 +305,17 @@ static void open_list_remove(domain *d, thrum__run *run)
     thrum__lock_give(&d->lock);
 }
 
-/* A run that nobody has begun, and nobody is about to join, is all the finder's: it begins it alone. */
-static bool claim_whole(thrum__run *run)
+/* A run that nobody has begun, and nobody is about to join, is all the finder's: it begins it alone. The cursor is looked at
+ * when nobody can be in the run any more: somebody may have come, taken sources and gone. */
+static bool claim_whole_locked(thrum__run *run)
 {
     int64_t token = 1;
-    return atomic_load_explicit(&run->cursor, memory_order_relaxed) == 0 &&
-           atomic_compare_exchange_strong_explicit(&run->strands, &token, 0, memory_order_acquire,
-                                                   memory_order_relaxed);
+    if (!atomic_compare_exchange_strong_explicit(&run->strands, &token, 0, memory_order_acquire, memory_order_relaxed))
+        return false;
+    if (atomic_load_explicit(&run->cursor, memory_order_relaxed) == 0)
+        return true;
+    atomic_store_explicit(&run->strands, 1, memory_order_release);
+    return false;
 }
 
 /* Joins a run that has sources left: with `of` only one of that graph. The token keeps strands above zero while the run
@@ -321,7 +328,7 @@ bool thrum__run_join_open(domain *d, const thrum_graph *of, found *f)
     thrum__run *run = d->open;
     while (run && of && run->handle->graph != of)
         run = run->next_open;
-    bool whole = run && claim_whole(run);
+    bool whole = run && claim_whole_locked(run);
     if (whole)
         open_list_remove_locked(d, run);
     else if (run)
@@ -384,9 +391,10 @@ static void begin_iteration(worker *w, thrum__run *run)
     run->has_token = run->count > 1;
     atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
     atomic_store_explicit(&run->sharing, RUN_SHARED, memory_order_relaxed);
-    atomic_store_explicit(&run->strands, run->has_token ? 2 : 1, memory_order_release);
     if (run->has_token)
-        thrum__run_publish(w->domain, run);
+        thrum__run_publish(w->domain, run, 2);
+    else
+        atomic_store_explicit(&run->strands, 1, memory_order_release);
 }
 
 static void run_shares(worker *w, thrum__run *run, int64_t base)
@@ -544,8 +552,7 @@ static void begin_published(thrum__run *run, thrum_executor *ex)
     run->has_token = true;
     atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
     atomic_store_explicit(&run->sharing, RUN_SHARED, memory_order_relaxed);
-    atomic_store_explicit(&run->strands, 1, memory_order_release);
-    thrum__run_publish(&ex->cpu, run);
+    thrum__run_publish(&ex->cpu, run, 1);
     /* Where there are no threads, whoever sleeps in a wait for it must do it. */
     if (threadless)
         thrum__futex_wake(done, INT_MAX);
