@@ -67,10 +67,8 @@ void thrum__free(void *memory)
     free(memory);
 }
 
-void *thrum__pages(size_t size, size_t align, enum thrum__pages_kind kind)
+static void *map_pages(size_t size, size_t align, enum thrum__pages_kind kind)
 {
-    if (refused())
-        return NULL;
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | (kind == THRUM__PAGES_LAZY ? MAP_NORESERVE : 0);
     size_t page = 4096, asked = size + (align > page ? align : 0);
     char *raw = mmap(NULL, asked, PROT_READ | PROT_WRITE, flags, -1, 0);
@@ -86,6 +84,11 @@ void *thrum__pages(size_t size, size_t align, enum thrum__pages_kind kind)
     if (align >= HUGE)
         madvise(aligned, size, MADV_HUGEPAGE);
     return aligned;
+}
+
+void *thrum__pages(size_t size, size_t align, enum thrum__pages_kind kind)
+{
+    return refused() ? NULL : map_pages(size, align, kind);
 }
 
 void thrum__pages_free(void *memory, size_t size)
@@ -161,7 +164,8 @@ static bool give_back_lent(size_t units)
 static bool may_keep_more(size_t units)
 {
     return atomic_load_explicit(&kept_units, memory_order_relaxed) +
-               atomic_load_explicit(&lent_units, memory_order_relaxed) + units <= KEPT_MOST;
+               atomic_load_explicit(&lent_units, memory_order_relaxed) + units <=
+           KEPT_MOST;
 }
 
 static void array_release(void *memory, size_t size, bool keep)
@@ -176,12 +180,13 @@ void *thrum__array(size_t size)
 {
     if (size < HUGE)
         return thrum__alloc(size);
-    uintptr_t address = 0;
-    if (atomic_load_explicit(&kept_units, memory_order_relaxed) && !refused()) {
-        address = take_kept(units_of(size), false);
-        address = address ? address : take_kept(units_of(size), true);
-    }
-    return address ? (void *)address : thrum__pages(units_of(size) * HUGE, HUGE, THRUM__PAGES_PLAIN);
+    if (refused())
+        return NULL;
+    size_t units = units_of(size);
+    uintptr_t address = take_kept(units, false);
+    if (!address)
+        address = take_kept(units, true);
+    return address ? (void *)address : map_pages(units * HUGE, HUGE, THRUM__PAGES_PLAIN);
 }
 
 void thrum__array_free(void *memory, size_t size)

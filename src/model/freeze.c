@@ -44,13 +44,48 @@ static thrum_task *chunk_end(const thrum_graph *graph, uint32_t chunk)
  * `next` of the task: so 0 means none and 1 means one, always. */
 struct tally {
     uint8_t *in, *out;
+    uintptr_t *next; /* while a chunk's lists are filled: what will be `next` of its tasks */
 };
 
 enum { HALF = 128 };
 
+static uint32_t predecessors_of(const thrum_task *task, uint8_t in)
+{
+    return in < HALF ? in : in + atomic_load_explicit(&task->pending, memory_order_relaxed);
+}
+
+static size_t successors_of(const thrum_task *task, uint8_t out)
+{
+    return out < HALF ? out : out + task->next;
+}
+
+/* The last chunk's tasks have the last places. */
 static size_t places(const thrum_graph *graph)
 {
-    return (size_t)graph->chunk_count * THRUM__CHUNK_PLACES;
+    return thrum__task_count(graph) + (graph->chunk_count - 1) * (size_t)THRUM__CHUNK_HEAD;
+}
+
+static size_t most_in_a_chunk(const thrum_graph *graph)
+{
+    return graph->chunk_count > 1 ? THRUM__CHUNK_PLACES : places(graph);
+}
+
+static int tally_alloc(const thrum_graph *graph, struct tally *tally)
+{
+    size_t bytes = 2 * places(graph);
+    tally->in = thrum__array(bytes);
+    tally->out = tally->in + places(graph);
+    tally->next = thrum__alloc(most_in_a_chunk(graph) * sizeof *tally->next);
+    if (!tally->in || !tally->next)
+        return THRUM_ENOMEM;
+    memset(tally->in, 0, bytes);
+    return 0;
+}
+
+static void tally_free(const thrum_graph *graph, struct tally *tally)
+{
+    thrum__array_free(tally->in, 2 * places(graph));
+    thrum__free(tally->next);
 }
 
 /* What an older block of a log holds goes to its end; the newest is filled up to where the chunk says. */
@@ -102,41 +137,30 @@ static void count_tasks(const thrum_graph *graph, const struct tally *tally, siz
 
 /* ---- Filling ------------------------------------------------------------------------------------------------------ */
 
-/* Sets the counters, notes sources, and has `next` point to the end of the room for the task's list, with the flags of
- * the word that will be written first: the last. A single successor needs no room. Without branches, which random edges
- * would make unpredictable; so behind the last source there is room for one that is none. */
-static uintptr_t *hand_out_room(thrum_graph *graph, uint32_t chunk, const struct tally *tally, uintptr_t *end,
-                                thrum_task ***source)
+/* Has `next` point to the end of the room for each task's list, with the flags of the word that will be written first:
+ * the last. A single successor needs no room. Without branches, which random edges would make unpredictable. */
+static void hand_out_room(const thrum_graph *graph, uint32_t chunk, const struct tally *tally, uintptr_t *end)
 {
-    const uint8_t *in = tally->in + (size_t)chunk * THRUM__CHUNK_PLACES;
     const uint8_t *out = tally->out + (size_t)chunk * THRUM__CHUNK_PLACES;
-    thrum_task **next_source = *source;
+    uintptr_t *next = tally->next;
     for (thrum_task *task = chunk_begin(graph, chunk), *stop = chunk_end(graph, chunk); task < stop; task++) {
-        uint32_t strong = *in++ + atomic_load_explicit(&task->pending, memory_order_relaxed);
-        size_t successors = *out++ + task->next;
-        task->strong |= strong;
-        atomic_store_explicit(&task->pending, strong, memory_order_relaxed);
-        *next_source = task;
-        next_source += strong == 0;
+        size_t successors = successors_of(task, *out++);
         end += successors > 1 ? successors : 0;
-        task->next = successors > 1 ? (uintptr_t)end | THRUM__LAST : successors * (THRUM__ONE | THRUM__LAST);
+        *next++ = successors > 1 ? (uintptr_t)end | THRUM__LAST : successors * (THRUM__ONE | THRUM__LAST);
     }
-    *source = next_source;
-    return end;
 }
 
 static void fill_lists(const thrum_graph *graph, const thrum__chunk *chunk, const struct tally *tally)
 {
     for (const thrum__log *log = chunk->log; log; log = log->older)
         for (const thrum__log_edge *e = filled_to(chunk, log); e-- > log->edges;) {
-            thrum_task *from = thrum__task_at(graph, e->from);
-            uintptr_t next = from->next;
-            uintptr_t word = (uintptr_t)thrum__task_at(graph, e->to) | (next & (THRUM__ONE | THRUM__LAST));
-            word |= tally->in[e->to] == 1 ? THRUM__SOLE : 0;
-            /* Without a branch again: a single successor's word is written to the record itself, twice. */
-            uintptr_t *place = next & THRUM__ONE ? &from->next : (uintptr_t *)(next & ~(uintptr_t)7) - 1;
+            uintptr_t *next = &tally->next[e->from % THRUM__CHUNK_PLACES], flags = *next & (THRUM__ONE | THRUM__LAST);
+            uintptr_t sole = tally->in[e->to] == 1 ? THRUM__SOLE : 0;
+            uintptr_t word = (uintptr_t)thrum__task_at(graph, e->to) | flags | sole;
+            /* Without a branch again: a single successor's word is written to the same place twice. */
+            uintptr_t *place = flags & THRUM__ONE ? next : (uintptr_t *)(*next - flags) - 1;
             *place = word;
-            from->next = next & THRUM__ONE ? word : (uintptr_t)place;
+            *next = flags & THRUM__ONE ? word : (uintptr_t)place;
         }
 }
 
@@ -145,28 +169,37 @@ static uintptr_t distance(const thrum_task *a, const thrum_task *b)
     return a < b ? (uintptr_t)b - (uintptr_t)a : (uintptr_t)a - (uintptr_t)b;
 }
 
-static void mark_list(const thrum_task *task, uintptr_t *end)
+static void mark_nearest(const thrum_task *task, uintptr_t *list, size_t count)
 {
-    uintptr_t *nearest = (uintptr_t *)task->next;
-    for (uintptr_t *at = nearest + 1; at < end; at++)
+    uintptr_t *nearest = list;
+    for (uintptr_t *at = list + 1; at < list + count; at++)
         if (distance(task, thrum__word_task(*at)) < distance(task, thrum__word_task(*nearest)))
             nearest = at;
     *nearest |= THRUM__NEAR;
 }
 
-/* The lists lie one behind the other: where one begins, the one before has ended. */
-static void mark_lists(thrum_graph *graph, uint32_t chunk, uintptr_t *end)
+/* The records get what was found. Behind the last source there is room for one that is none: so no branch is needed. */
+static uintptr_t *write_records(const thrum_graph *graph, uint32_t chunk, const struct tally *tally, uintptr_t *end,
+                                thrum_task ***source)
 {
-    const thrum_task *before = NULL;
-    for (thrum_task *task = chunk_begin(graph, chunk), *stop = chunk_end(graph, chunk); task < stop; task++) {
-        if (!task->next || (task->next & THRUM__ONE))
-            continue;
-        if (before)
-            mark_list(before, (uintptr_t *)task->next);
-        before = task;
+    size_t place = (size_t)chunk * THRUM__CHUNK_PLACES;
+    const uintptr_t *next = tally->next;
+    thrum_task **to = *source;
+    for (thrum_task *task = chunk_begin(graph, chunk), *stop = chunk_end(graph, chunk); task < stop; task++, place++) {
+        uint32_t strong = predecessors_of(task, tally->in[place]);
+        size_t successors = successors_of(task, tally->out[place]);
+        task->strong |= strong;
+        atomic_store_explicit(&task->pending, strong, memory_order_relaxed);
+        task->next = *next++;
+        *to = task;
+        to += strong == 0;
+        if (successors > 1) {
+            mark_nearest(task, end, successors);
+            end += successors;
+        }
     }
-    if (before)
-        mark_list(before, end);
+    *source = to;
+    return end;
 }
 
 /* ---- The check for cycles ----------------------------------------------------------------------------------------- */
@@ -313,9 +346,9 @@ static int lay_out_tallied(thrum_graph *graph, const struct tally *tally)
     uintptr_t *end = graph->list;
     thrum_task **source = graph->sources;
     for (uint32_t c = 0; c < graph->chunk_count; c++) {
-        end = hand_out_room(graph, c, tally, end, &source);
+        hand_out_room(graph, c, tally, end);
         fill_lists(graph, graph->chunks[c], tally);
-        mark_lists(graph, c, end);
+        end = write_records(graph, c, tally, end, &source);
     }
     return 0;
 }
@@ -336,14 +369,11 @@ static int lay_out(thrum_graph *graph)
         graph->source_count = thrum__task_count(graph);
         return 0;
     }
-    size_t bytes = 2 * places(graph);
-    uint8_t *counts = thrum__array(bytes);
-    int err = counts ? 0 : THRUM_ENOMEM;
-    if (!err) {
-        memset(counts, 0, bytes);
-        err = lay_out_tallied(graph, &(struct tally){counts, counts + places(graph)});
-        thrum__array_free(counts, bytes);
-    }
+    struct tally tally;
+    int err = tally_alloc(graph, &tally);
+    if (!err)
+        err = lay_out_tallied(graph, &tally);
+    tally_free(graph, &tally);
     if (err)
         return thrum__fault(err, "thrum_graph_freeze: no memory to lay out graph '%s'", graph->names->graph);
     return check_cycles(graph);

@@ -484,20 +484,29 @@ static int log_grow(thrum_graph *graph, thrum__chunk *chunk)
     return 0;
 }
 
-int thrum__log_append(thrum_graph *graph, thrum__chunk *chunk, uint32_t from, uint32_t to)
+/* Edges that come from everywhere write to as many logs as there are chunks: what each of them will need next is asked
+ * for early, or every eighth edge would wait for memory. */
+static inline void log_put(thrum_graph *graph, thrum__chunk *chunk, uint32_t from, uint32_t to)
 {
-    if (__builtin_expect(chunk->edge == chunk->edge_end, 0)) {
-        int err = log_grow(graph, chunk);
-        if (err)
-            return err;
-    }
-    *chunk->edge++ = (thrum__log_edge){from, to};
+    enum { AHEAD = 16 };
+    thrum__log_edge *edge = chunk->edge;
+    __builtin_prefetch(edge + AHEAD, 1);
+    *edge = (thrum__log_edge){from, to};
+    chunk->edge = edge + 1;
     graph->edges++;
     graph->backward |= from > to;
-    return 0;
 }
 
-int thrum__edge_slow(thrum_task *before, thrum_task *after)
+int thrum__log_append(thrum_graph *graph, thrum__chunk *chunk, uint32_t from, uint32_t to)
+{
+    int err = chunk->edge == chunk->edge_end ? log_grow(graph, chunk) : 0;
+    if (!err)
+        log_put(graph, chunk, from, to);
+    return err;
+}
+
+/* What is wrong, or that the log is full. */
+__attribute__((noinline)) int thrum__edge_slow(thrum_task *before, thrum_task *after)
 {
     char room[80];
     if (!before || !after)
@@ -528,9 +537,10 @@ static inline int edge(thrum_task *before, thrum_task *after)
         return thrum__edge_slow(before, after);
     thrum__chunk *from = thrum__chunk_of(before), *to = thrum__chunk_of(after);
     thrum_graph *graph = from->graph;
-    if (__builtin_expect(graph != to->graph || state_of(graph) != 0, 0))
+    if (__builtin_expect(graph != to->graph || state_of(graph) != 0 || from->edge == from->edge_end, 0))
         return thrum__edge_slow(before, after);
-    return thrum__log_append(graph, from, thrum__place_in(from, before), thrum__place_in(to, after));
+    log_put(graph, from, thrum__place_in(from, before), thrum__place_in(to, after));
+    return 0;
 }
 
 int thrum_edge(thrum_task *before, thrum_task *after)

@@ -47,8 +47,9 @@ enum {
 
     THRUM__CHUNK_BYTES = 1 << 20,
     THRUM__CHUNK_PLACES = THRUM__CHUNK_BYTES / 32,
-    THRUM__CHUNK_SHIFTS = 32,                     /* as many beginnings of heads, a cache line apart */
-    THRUM__CHUNK_HEAD = THRUM__CHUNK_SHIFTS * 2, /* places that are no tasks: those before the head, the head's, the last */
+    THRUM__CHUNK_SHIFTS = 32, /* as many beginnings of heads, a cache line apart */
+    THRUM__CHUNK_HEAD =
+        THRUM__CHUNK_SHIFTS * 2, /* places that are no tasks: those before the head, the head's, the last */
 };
 
 /* The kind of a task is in the top bits of `strong`, whose rest counts predecessors. */
