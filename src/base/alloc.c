@@ -81,8 +81,6 @@ static void *map_pages(size_t size, size_t align, enum thrum__pages_kind kind)
         munmap(raw, (size_t)(aligned - raw));
     if (aligned + size < raw + asked)
         munmap(aligned + size, (size_t)(raw + asked - aligned) - size);
-    if (align >= HUGE)
-        madvise(aligned, size, MADV_HUGEPAGE);
     return aligned;
 }
 
@@ -176,6 +174,15 @@ static void array_release(void *memory, size_t size, bool keep)
         unmap_units((uintptr_t)memory, units);
 }
 
+/* Huge pages for all but the end: of that only what is used should take memory. */
+static void *map_array(size_t size)
+{
+    void *memory = map_pages(units_of(size) * HUGE, HUGE, THRUM__PAGES_PLAIN);
+    if (memory)
+        madvise(memory, size / HUGE * HUGE, MADV_HUGEPAGE);
+    return memory;
+}
+
 void *thrum__array(size_t size)
 {
     if (size < HUGE)
@@ -186,7 +193,7 @@ void *thrum__array(size_t size)
     uintptr_t address = take_kept(units, false);
     if (!address)
         address = take_kept(units, true);
-    return address ? (void *)address : map_pages(units * HUGE, HUGE, THRUM__PAGES_PLAIN);
+    return address ? (void *)address : map_array(size);
 }
 
 void thrum__array_free(void *memory, size_t size)
