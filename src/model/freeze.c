@@ -74,11 +74,11 @@ static int tally_alloc(const thrum_graph *graph, struct tally *tally)
 {
     size_t bytes = 2 * places(graph);
     tally->in = thrum__array(bytes);
-    tally->out = tally->in + places(graph);
     tally->next = thrum__alloc(most_in_a_chunk(graph) * sizeof *tally->next);
     if (!tally->in || !tally->next)
         return THRUM_ENOMEM;
     memset(tally->in, 0, bytes);
+    tally->out = tally->in + places(graph);
     return 0;
 }
 
