@@ -21,9 +21,14 @@ void *thrum__pages(size_t size, size_t align, enum thrum__pages_kind kind);
 void thrum__pages_free(void *memory, size_t size);
 
 /* For arrays that may be large: from the heap, or from two megabytes on in huge pages where the system has them. Not
- * zeroed. Freed with the same size. */
+ * zeroed. Freed with the same size.
+ *
+ * New pages are dear: the system clears them, and in a virtual machine the host may have to find them first. So of the
+ * large arrays that are freed by thrum__array_keep some are kept for those that follow, 64 MiB at most in the process;
+ * thrum__array_free gives back to the system what does not come from there. */
 void *thrum__array(size_t size);
 void thrum__array_free(void *memory, size_t size);
+void thrum__array_keep(void *memory, size_t size);
 
 /* For tests: from the n-th allocation on (0: the next) every one fails; -1: none does. */
 void thrum__alloc_fail_after(long n);

@@ -2,13 +2,13 @@
  *
  * Freezing: from the log of edges to successor lists, with the checks before a run; and back.
  *
- * Edges may lead anywhere in a graph that is larger than the caches, so they are first dealt out by chunk: once by the
- * chunk they lead to, to count predecessors, and once by the chunk they come from, to count successors and to fill the
- * lists. Then every jump stays within a chunk's records (a megabyte), which a core's cache holds. What the filling must
- * know of the task at the other end, whether it has one predecessor only, is one bit, in a table of its own.
+ * Edges may lead anywhere in a graph that is larger than the caches. Their log is sorted by the chunk that they come from
+ * already, so the lists are filled chunk by chunk, in what a core's cache holds. Predecessors are counted, as successors
+ * are, in a table with a byte for each task, of which the cache holds many more than of records; the records themselves
+ * are walked once.
  *
- * Dealing goes through the log from its end and fills each share from its end, and so does the filling of the lists: so
- * each list has its members in the order in which they were added.
+ * The filling goes through a chunk's log from its end and fills each list from its end: so each list has its members in
+ * the order in which they were added.
  */
 #include "model/graph_int.h"
 
@@ -24,12 +24,13 @@ static uint32_t strong_of(const thrum_task *task)
 
 static thrum_task *chunk_begin(const thrum_graph *graph, uint32_t chunk)
 {
-    return (thrum_task *)graph->chunks[chunk] + THRUM__CHUNK_HEAD;
+    return thrum__chunk_tasks(graph->chunks[chunk]);
 }
 
 static thrum_task *chunk_end(const thrum_graph *graph, uint32_t chunk)
 {
-    return chunk + 1 == graph->chunk_count ? graph->next : (thrum_task *)graph->chunks[chunk] + THRUM__CHUNK_PLACES;
+    size_t per_chunk = THRUM__CHUNK_PLACES - THRUM__CHUNK_HEAD;
+    return chunk + 1 == graph->chunk_count ? graph->next : chunk_begin(graph, chunk) + per_chunk;
 }
 
 /* Tasks in blocks of neighbours: the inner loop runs over plain memory. */
@@ -37,126 +38,130 @@ static thrum_task *chunk_end(const thrum_graph *graph, uint32_t chunk)
     for (uint32_t c_ = 0; c_ < (graph)->chunk_count; c_++)                                                             \
         for (thrum_task *task = chunk_begin(graph, c_), *end_ = chunk_end(graph, c_); task < end_; task++)
 
-/* ---- Dealing the edges out ---------------------------------------------------------------------------------------- */
-
-/* The share of chunk c: places begin[c] to begin[c + 1] - 1 of each array. */
-struct deal {
-    uint32_t *to;           /* the edges' ends, by the chunk of the end */
-    thrum__log_edge *edges; /* the edges, by the chunk of the beginning */
-    uint64_t *to_begin, *edges_begin;
-    uint64_t *sole; /* a bit for each place: the task there has one predecessor */
-};
-
-static size_t places(const thrum_graph *graph)
-{
-    return (size_t)graph->chunk_count * THRUM__CHUNK_PLACES;
-}
-
-static void deal_free(const thrum_graph *graph, struct deal *deal)
-{
-    thrum__array_free(deal->to, graph->edges * sizeof *deal->to);
-    thrum__array_free(deal->edges, graph->edges * sizeof *deal->edges);
-    thrum__free(deal->to_begin);
-    thrum__free(deal->edges_begin);
-    thrum__free(deal->sole);
-}
-
-static int deal_alloc(const thrum_graph *graph, struct deal *deal)
-{
-    size_t shares = (size_t)graph->chunk_count + 1;
-    deal->to = thrum__array(graph->edges * sizeof *deal->to);
-    deal->edges = thrum__array(graph->edges * sizeof *deal->edges);
-    deal->to_begin = thrum__zalloc(shares * sizeof *deal->to_begin);
-    deal->edges_begin = thrum__zalloc(shares * sizeof *deal->edges_begin);
-    deal->sole = thrum__zalloc(places(graph) / 8 + 8);
-    bool ok = (deal->to && deal->edges) || graph->edges == 0;
-    return ok && deal->to_begin && deal->edges_begin && deal->sole ? 0 : THRUM_ENOMEM;
-}
-
-static uint32_t chunk_of_place(uint32_t place)
-{
-    return place / THRUM__CHUNK_PLACES;
-}
-
-/* First each share's size, then the place behind its end, which the dealing moves down to its beginning. */
-static void deal_out(const thrum_graph *graph, struct deal *deal)
-{
-    for (const thrum__log *log = graph->log; log; log = log->older)
-        for (const thrum__log_edge *e = log->edges; e < log->next; e++) {
-            deal->to_begin[chunk_of_place(e->to)]++;
-            deal->edges_begin[chunk_of_place(e->from)]++;
-        }
-    for (uint32_t c = 1; c <= graph->chunk_count; c++) {
-        deal->to_begin[c] += deal->to_begin[c - 1];
-        deal->edges_begin[c] += deal->edges_begin[c - 1];
-    }
-    for (const thrum__log *log = graph->log; log; log = log->older)
-        for (const thrum__log_edge *e = log->next; e-- > log->edges;) {
-            deal->to[--deal->to_begin[chunk_of_place(e->to)]] = e->to;
-            deal->edges[--deal->edges_begin[chunk_of_place(e->from)]] = *e;
-        }
-}
-
 /* ---- Counting ----------------------------------------------------------------------------------------------------- */
 
-static void count_in(thrum_graph *graph, uint32_t chunk, const struct deal *deal, size_t *sources)
+/* Edges into and out of each task, by place. A byte that is full is halved, and the other half added to `pending` or
+ * `next` of the task: so 0 means none and 1 means one, always. */
+struct tally {
+    uint8_t *in, *out;
+    uintptr_t *next; /* while a chunk's lists are filled: what will be `next` of its tasks */
+};
+
+enum { HALF = 128 };
+
+static uint32_t predecessors_of(const thrum_task *task, uint8_t in)
 {
-    for (thrum_task *task = chunk_begin(graph, chunk), *stop = chunk_end(graph, chunk); task < stop; task++)
-        task->strong &= ~THRUM__STRONG_MASK;
-    for (uint64_t i = deal->to_begin[chunk]; i < deal->to_begin[chunk + 1]; i++)
-        thrum__task_at(graph, deal->to[i])->strong++;
-    uint32_t place = chunk * THRUM__CHUNK_PLACES + THRUM__CHUNK_HEAD;
-    for (thrum_task *task = chunk_begin(graph, chunk), *stop = chunk_end(graph, chunk); task < stop; task++, place++) {
-        uint32_t strong = strong_of(task);
-        atomic_store_explicit(&task->pending, strong, memory_order_relaxed);
-        task->next = 0;
-        *sources += strong == 0;
-        deal->sole[place / 64] |= (uint64_t)(strong == 1) << place % 64;
-    }
+    return in < HALF ? in : in + atomic_load_explicit(&task->pending, memory_order_relaxed);
 }
 
-static void count_out(thrum_graph *graph, uint32_t chunk, const struct deal *deal, size_t *words)
+static size_t successors_of(const thrum_task *task, uint8_t out)
 {
-    for (uint64_t i = deal->edges_begin[chunk]; i < deal->edges_begin[chunk + 1]; i++)
-        thrum__task_at(graph, deal->edges[i].from)->next++;
-    for (thrum_task *task = chunk_begin(graph, chunk), *stop = chunk_end(graph, chunk); task < stop; task++)
-        *words += task->next > 1 ? task->next : 0;
+    return out < HALF ? out : out + task->next;
+}
+
+/* The last chunk's tasks have the last places. */
+static size_t places(const thrum_graph *graph)
+{
+    return thrum__task_count(graph) + (graph->chunk_count - 1) * (size_t)THRUM__CHUNK_HEAD;
+}
+
+static size_t most_in_a_chunk(const thrum_graph *graph)
+{
+    return graph->chunk_count > 1 ? THRUM__CHUNK_PLACES : places(graph);
+}
+
+static int tally_alloc(const thrum_graph *graph, struct tally *tally)
+{
+    size_t bytes = 2 * places(graph);
+    tally->in = thrum__array(bytes);
+    tally->next = thrum__alloc(most_in_a_chunk(graph) * sizeof *tally->next);
+    if (!tally->in || !tally->next)
+        return THRUM_ENOMEM;
+    memset(tally->in, 0, bytes);
+    tally->out = tally->in + places(graph);
+    return 0;
+}
+
+static void tally_free(const thrum_graph *graph, struct tally *tally)
+{
+    thrum__array_free(tally->in, 2 * places(graph));
+    thrum__free(tally->next);
+}
+
+/* What an older block of a log holds goes to its end; the newest is filled up to where the chunk says. */
+static const thrum__log_edge *filled_to(const thrum__chunk *chunk, const thrum__log *log)
+{
+    return log == chunk->log ? chunk->edge : log->end;
+}
+
+static __attribute__((noinline)) void carry_in(thrum_task *task, uint8_t *count)
+{
+    *count = HALF;
+    atomic_fetch_add_explicit(&task->pending, HALF, memory_order_relaxed);
+}
+
+static __attribute__((noinline)) void carry_out(thrum_task *task, uint8_t *count)
+{
+    *count = HALF;
+    task->next += HALF;
+}
+
+static void count_edges(const thrum_graph *graph, const thrum__chunk *chunk, const struct tally *tally)
+{
+    for (const thrum__log *log = chunk->log; log; log = log->older)
+        for (const thrum__log_edge *e = log->edges, *end = filled_to(chunk, log); e < end; e++) {
+            if (__builtin_expect(++tally->in[e->to] == 0, 0))
+                carry_in(thrum__task_at(graph, e->to), &tally->in[e->to]);
+            if (__builtin_expect(++tally->out[e->from] == 0, 0))
+                carry_out(thrum__task_at(graph, e->from), &tally->out[e->from]);
+        }
+}
+
+static size_t count_of(const uint8_t *bytes, size_t size, uint8_t value)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < size; i++)
+        count += bytes[i] == value;
+    return count;
+}
+
+/* Tasks without a predecessor, and tasks with one successor. */
+static void count_tasks(const thrum_graph *graph, const struct tally *tally, size_t *sources, size_t *ones)
+{
+    for (uint32_t c = 0; c < graph->chunk_count; c++) {
+        size_t tasks = (size_t)(chunk_end(graph, c) - chunk_begin(graph, c)), first = (size_t)c * THRUM__CHUNK_PLACES;
+        *sources += count_of(tally->in + first, tasks, 0);
+        *ones += count_of(tally->out + first, tasks, 1);
+    }
 }
 
 /* ---- Filling ------------------------------------------------------------------------------------------------------ */
 
-/* Lists of successors with one member need no room: this mark stands in `next` until the member is known. */
-static const uintptr_t one_to_come = THRUM__ONE;
-
-static uintptr_t *hand_out_room(thrum_graph *graph, uint32_t chunk, uintptr_t *end, thrum_task ***source)
+/* Has `next` point to the end of the room for each task's list, with the flags of the word that will be written first:
+ * the last. A single successor needs no room. Without branches, which random edges would make unpredictable. */
+static void hand_out_room(const thrum_graph *graph, uint32_t chunk, const struct tally *tally, uintptr_t *end)
 {
+    const uint8_t *out = tally->out + (size_t)chunk * THRUM__CHUNK_PLACES;
+    uintptr_t *next = tally->next;
     for (thrum_task *task = chunk_begin(graph, chunk), *stop = chunk_end(graph, chunk); task < stop; task++) {
-        if (strong_of(task) == 0 && *source)
-            *(*source)++ = task;
-        if (task->next > 1) {
-            end += task->next;
-            task->next = (uintptr_t)end;
-        } else if (task->next == 1) {
-            task->next = one_to_come;
-        }
+        size_t successors = successors_of(task, *out++);
+        end += successors > 1 ? successors : 0;
+        *next++ = successors > 1 ? (uintptr_t)end | THRUM__LAST : successors * (THRUM__ONE | THRUM__LAST);
     }
-    return end;
 }
 
-static void fill_lists(thrum_graph *graph, uint32_t chunk, const struct deal *deal)
+static void fill_lists(const thrum_graph *graph, const thrum__chunk *chunk, const struct tally *tally)
 {
-    for (uint64_t i = deal->edges_begin[chunk + 1]; i-- > deal->edges_begin[chunk];) {
-        uint32_t to = deal->edges[i].to;
-        thrum_task *from = thrum__task_at(graph, deal->edges[i].from);
-        uintptr_t word = (uintptr_t)thrum__task_at(graph, to) | (deal->sole[to / 64] >> to % 64 & 1 ? THRUM__SOLE : 0);
-        /* Without a branch, which random edges would make unpredictable: a single successor's word is written to the
-         * record itself, twice. */
-        bool one = from->next == one_to_come;
-        word |= one ? THRUM__ONE | THRUM__LAST : 0;
-        uintptr_t *place = one ? &from->next : (uintptr_t *)from->next - 1;
-        *place = word;
-        from->next = one ? word : (uintptr_t)place;
-    }
+    for (const thrum__log *log = chunk->log; log; log = log->older)
+        for (const thrum__log_edge *e = filled_to(chunk, log); e-- > log->edges;) {
+            uintptr_t *next = &tally->next[e->from % THRUM__CHUNK_PLACES], flags = *next & (THRUM__ONE | THRUM__LAST);
+            uintptr_t sole = tally->in[e->to] == 1 ? THRUM__SOLE : 0;
+            uintptr_t word = (uintptr_t)thrum__task_at(graph, e->to) | flags | sole;
+            /* Without a branch again: a single successor's word is written to the same place twice. */
+            uintptr_t *place = flags & THRUM__ONE ? next : (uintptr_t *)(*next - flags) - 1;
+            *place = word;
+            *next = flags & THRUM__ONE ? word : (uintptr_t)place;
+        }
 }
 
 static uintptr_t distance(const thrum_task *a, const thrum_task *b)
@@ -164,29 +169,37 @@ static uintptr_t distance(const thrum_task *a, const thrum_task *b)
     return a < b ? (uintptr_t)b - (uintptr_t)a : (uintptr_t)a - (uintptr_t)b;
 }
 
-static void mark_list(const thrum_task *task, uintptr_t *end)
+static void mark_nearest(const thrum_task *task, uintptr_t *list, size_t count)
 {
-    uintptr_t *nearest = (uintptr_t *)task->next;
-    for (uintptr_t *at = nearest + 1; at < end; at++)
+    uintptr_t *nearest = list;
+    for (uintptr_t *at = list + 1; at < list + count; at++)
         if (distance(task, thrum__word_task(*at)) < distance(task, thrum__word_task(*nearest)))
             nearest = at;
     *nearest |= THRUM__NEAR;
-    end[-1] |= THRUM__LAST;
 }
 
-/* The lists lie one behind the other: where one begins, the one before has ended. */
-static void mark_lists(thrum_graph *graph, uint32_t chunk, uintptr_t *end)
+/* The records get what was found. Behind the last source there is room for one that is none: so no branch is needed. */
+static uintptr_t *write_records(const thrum_graph *graph, uint32_t chunk, const struct tally *tally, uintptr_t *end,
+                                thrum_task ***source)
 {
-    const thrum_task *before = NULL;
-    for (thrum_task *task = chunk_begin(graph, chunk), *stop = chunk_end(graph, chunk); task < stop; task++) {
-        if (!task->next || (task->next & THRUM__ONE))
-            continue;
-        if (before)
-            mark_list(before, (uintptr_t *)task->next);
-        before = task;
+    size_t place = (size_t)chunk * THRUM__CHUNK_PLACES;
+    const uintptr_t *next = tally->next;
+    thrum_task **to = *source;
+    for (thrum_task *task = chunk_begin(graph, chunk), *stop = chunk_end(graph, chunk); task < stop; task++, place++) {
+        uint32_t strong = predecessors_of(task, tally->in[place]);
+        size_t successors = successors_of(task, tally->out[place]);
+        task->strong |= strong;
+        atomic_store_explicit(&task->pending, strong, memory_order_relaxed);
+        task->next = *next++;
+        *to = task;
+        to += strong == 0;
+        if (successors > 1) {
+            mark_nearest(task, end, successors);
+            end += successors;
+        }
     }
-    if (before)
-        mark_list(before, end);
+    *source = to;
+    return end;
 }
 
 /* ---- The check for cycles ----------------------------------------------------------------------------------------- */
@@ -285,10 +298,28 @@ static int check_cycles(thrum_graph *graph)
 
 /* ---- Freeze and thaw ---------------------------------------------------------------------------------------------- */
 
+static size_t sources_bytes(const thrum_graph *graph)
+{
+    return (graph->source_count + 1) * sizeof *graph->sources;
+}
+
+/* Leaves the records as they are while a graph is built. */
+static void layout_undo(thrum_graph *graph)
+{
+    FOR_EACH_TASK(graph, task)
+    {
+        task->next = 0;
+        task->strong &= ~THRUM__STRONG_MASK;
+        atomic_store_explicit(&task->pending, 0, memory_order_relaxed);
+    }
+    thrum__layout_drop(graph);
+}
+
 void thrum__layout_drop(thrum_graph *graph)
 {
-    thrum__array_free(graph->list, graph->list_words * sizeof *graph->list);
-    thrum__array_free(graph->sources, graph->source_count * sizeof *graph->sources);
+    thrum__array_keep(graph->list, graph->list_words * sizeof *graph->list);
+    if (graph->sources)
+        thrum__array_keep(graph->sources, sources_bytes(graph));
     graph->list = NULL;
     graph->sources = NULL;
     graph->list_words = 0;
@@ -297,29 +328,27 @@ void thrum__layout_drop(thrum_graph *graph)
 
 static int room_alloc(thrum_graph *graph, size_t words, size_t sources)
 {
-    graph->list = thrum__array(words * sizeof *graph->list);
-    graph->sources = graph->edges ? thrum__array(sources * sizeof *graph->sources) : NULL;
     graph->list_words = words;
     graph->source_count = sources;
-    return (graph->list || !words) && (graph->sources || !graph->edges) ? 0 : THRUM_ENOMEM;
+    graph->list = thrum__array(words * sizeof *graph->list);
+    graph->sources = thrum__array(sources_bytes(graph));
+    return (graph->list || !words) && graph->sources ? 0 : THRUM_ENOMEM;
 }
 
-static int lay_out_dealt(thrum_graph *graph, struct deal *deal)
+static int lay_out_tallied(thrum_graph *graph, const struct tally *tally)
 {
-    size_t words = 0, sources = 0;
-    deal_out(graph, deal);
-    for (uint32_t c = 0; c < graph->chunk_count; c++) {
-        count_in(graph, c, deal, &sources);
-        count_out(graph, c, deal, &words);
-    }
-    if (room_alloc(graph, words, sources))
+    size_t ones = 0, sources = 0;
+    for (uint32_t c = 0; c < graph->chunk_count; c++)
+        count_edges(graph, graph->chunks[c], tally);
+    count_tasks(graph, tally, &sources, &ones);
+    if (room_alloc(graph, graph->edges - ones, sources))
         return THRUM_ENOMEM;
     uintptr_t *end = graph->list;
     thrum_task **source = graph->sources;
     for (uint32_t c = 0; c < graph->chunk_count; c++) {
-        end = hand_out_room(graph, c, end, &source);
-        fill_lists(graph, c, deal);
-        mark_lists(graph, c, end);
+        hand_out_room(graph, c, tally, end);
+        fill_lists(graph, graph->chunks[c], tally);
+        end = write_records(graph, c, tally, end, &source);
     }
     return 0;
 }
@@ -334,13 +363,17 @@ static int too_many_edges(const thrum_graph *graph)
 
 static int lay_out(thrum_graph *graph)
 {
-    struct deal deal = {0};
     if (graph->edges > THRUM__STRONG_MASK)
         return too_many_edges(graph);
-    int err = deal_alloc(graph, &deal);
+    if (graph->edges == 0) {
+        graph->source_count = thrum__task_count(graph);
+        return 0;
+    }
+    struct tally tally;
+    int err = tally_alloc(graph, &tally);
     if (!err)
-        err = lay_out_dealt(graph, &deal);
-    deal_free(graph, &deal);
+        err = lay_out_tallied(graph, &tally);
+    tally_free(graph, &tally);
     if (err)
         return thrum__fault(err, "thrum_graph_freeze: no memory to lay out graph '%s'", graph->names->graph);
     return check_cycles(graph);
@@ -362,7 +395,7 @@ int thrum__graph_prepare(thrum_graph *graph)
         return 0;
     int err = lay_out(graph);
     if (err) {
-        thrum__layout_drop(graph);
+        layout_undo(graph);
         thrum__graph_keep_message(graph, thrum__last_fault());
         return err;
     }
@@ -399,7 +432,8 @@ int thrum_graph_thaw(thrum_graph *graph)
         uintptr_t one;
         const uintptr_t *word = thrum__successors(task, &one);
         for (; word && !err; word = *word & THRUM__LAST ? NULL : word + 1)
-            err = thrum__log_append(graph, thrum__place_of(task), thrum__place_of(thrum__word_task(*word)));
+            err = thrum__log_append(graph, thrum__chunk_of(task), thrum__place_of(task),
+                                    thrum__place_of(thrum__word_task(*word)));
     }
     if (err) {
         /* Out of memory half way: the graph has failed, but stays as it was. */
@@ -407,7 +441,7 @@ int thrum_graph_thaw(thrum_graph *graph)
         graph->edges = edges;
         return err;
     }
-    thrum__layout_drop(graph);
+    layout_undo(graph);
     atomic_fetch_and_explicit(&graph->state, ~(uint32_t)THRUM__FROZEN, memory_order_relaxed);
     return 0;
 }

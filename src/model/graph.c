@@ -152,6 +152,27 @@ const char *thrum_task_name(const thrum_task *task)
     return task ? thrum__names_task(thrum__chunk_of(task)->graph->names, thrum_task_number(task)) : "";
 }
 
+/* ---- Slabs -------------------------------------------------------------------------------------------------------- */
+
+/* From two megabytes on in huge pages. */
+static bool slab_is_array(size_t bytes)
+{
+    return bytes > THRUM__CHUNK_BYTES;
+}
+
+static void *slab_memory(size_t bytes)
+{
+    return slab_is_array(bytes) ? thrum__array(bytes) : thrum__pages(bytes, THRUM__CHUNK_BYTES, THRUM__PAGES_PLAIN);
+}
+
+static void slab_free(const thrum__slab *slab)
+{
+    if (slab_is_array(slab->bytes))
+        thrum__array_keep(slab->memory, slab->bytes);
+    else
+        thrum__pages_free(slab->memory, slab->bytes);
+}
+
 /* ---- The graph ---------------------------------------------------------------------------------------------------- */
 
 thrum_graph *thrum_graph_new(const char *name)
@@ -174,7 +195,7 @@ void thrum__graph_destroy(thrum_graph *graph)
     thrum__layout_drop(graph);
     while (graph->slabs) {
         thrum__slab *older = graph->slabs->older;
-        thrum__pages_free(graph->slabs->memory, graph->slabs->bytes);
+        slab_free(graph->slabs);
         thrum__free(graph->slabs);
         graph->slabs = older;
     }
@@ -199,15 +220,13 @@ int thrum_graph_free(thrum_graph *graph)
 
 /* ---- Tasks -------------------------------------------------------------------------------------------------------- */
 
-enum { HUGE_BYTES = 1 << 21 };
 static const uint64_t most_tasks = UINT64_C(1) << 31;
 
 /* Slabs double in size, from 1 MiB to 8 MiB: few for a large graph, and little address space for a small one. */
 static int slab_add(thrum_graph *graph, size_t bytes)
 {
     thrum__slab *slab = thrum__alloc(sizeof *slab);
-    size_t align = bytes >= (size_t)HUGE_BYTES ? HUGE_BYTES : THRUM__CHUNK_BYTES;
-    void *memory = slab ? thrum__pages(bytes, align, THRUM__PAGES_PLAIN) : NULL;
+    void *memory = slab ? slab_memory(bytes) : NULL;
     if (!memory) {
         thrum__free(slab);
         return THRUM_ENOMEM;
@@ -215,7 +234,7 @@ static int slab_add(thrum_graph *graph, size_t bytes)
     *slab = (thrum__slab){graph->slabs, memory, bytes};
     graph->slabs = slab;
     graph->unused = memory;
-    graph->unused_end = (thrum__chunk *)((char *)memory + bytes);
+    graph->unused_end = graph->unused + bytes;
     graph->slab_bytes = bytes;
     return 0;
 }
@@ -246,13 +265,12 @@ static int chunk_add(thrum_graph *graph)
         return THRUM_ENOMEM;
     if (graph->unused == graph->unused_end && slab_add(graph, bytes))
         return THRUM_ENOMEM;
-    thrum__chunk *chunk = graph->unused;
-    graph->unused = (thrum__chunk *)((char *)chunk + THRUM__CHUNK_BYTES);
-    chunk->graph = graph;
-    chunk->first = graph->chunk_count * THRUM__CHUNK_PLACES;
+    thrum__chunk *chunk = thrum__chunk_head((uintptr_t)graph->unused);
+    graph->unused += THRUM__CHUNK_BYTES;
+    *chunk = (thrum__chunk){.graph = graph, .number = graph->chunk_count};
     graph->chunks[graph->chunk_count++] = chunk;
-    graph->next = (thrum_task *)chunk + THRUM__CHUNK_HEAD;
-    graph->end = (thrum_task *)chunk + THRUM__CHUNK_PLACES;
+    graph->next = thrum__chunk_tasks(chunk);
+    graph->end = graph->next + THRUM__CHUNK_PLACES - THRUM__CHUNK_HEAD;
     return 0;
 }
 
@@ -284,7 +302,6 @@ void thrum__nothing(void *arg)
     (void)arg;
 }
 
-/* The record's other fields are zero: its pages are fresh, and a graph never uses a record twice. */
 static inline thrum_task *task_new(thrum_graph *graph)
 {
     if (__builtin_expect(state_of(graph) == 0 && graph->next != graph->end, 1))
@@ -307,10 +324,8 @@ thrum_task *thrum_task_new(thrum_graph *graph, thrum_fn *fn, void *arg)
     if (__builtin_expect(!graph || !fn, 0))
         return null_argument(graph, "thrum_task_new");
     thrum_task *task = task_new(graph);
-    if (__builtin_expect(task != NULL, 1)) {
-        task->fn.plain = fn;
-        task->arg = arg;
-    }
+    if (__builtin_expect(task != NULL, 1))
+        *task = (thrum_task){.fn.plain = fn, .arg = arg};
     return task;
 }
 
@@ -319,11 +334,8 @@ thrum_task *thrum_scope_task_new(thrum_graph *graph, thrum_scope_fn *fn, void *a
     if (!graph || !fn)
         return null_argument(graph, "thrum_scope_task_new");
     thrum_task *task = task_new(graph);
-    if (task) {
-        task->fn.scope = fn;
-        task->arg = arg;
-        task->strong = THRUM__IS_SCOPE;
-    }
+    if (task)
+        *task = (thrum_task){.fn.scope = fn, .arg = arg, .strong = THRUM__IS_SCOPE};
     return task;
 }
 
@@ -375,8 +387,7 @@ int64_t thrum_task_number(const thrum_task *task)
     if (!task)
         return -1;
     uint32_t place = thrum__place_of(task);
-    uint32_t chunk = place / THRUM__CHUNK_PLACES;
-    return (int64_t)place - (int64_t)(chunk + 1) * THRUM__CHUNK_HEAD;
+    return (int64_t)place - (int64_t)(place / THRUM__CHUNK_PLACES) * THRUM__CHUNK_HEAD;
 }
 
 /* One slab for all that is missing, so that creating the tasks asks for no memory. */
@@ -395,7 +406,7 @@ int thrum_graph_reserve(thrum_graph *graph, uint64_t tasks)
             (unsigned long long)tasks, graph_name(graph));
     uint64_t per_chunk = THRUM__CHUNK_PLACES - THRUM__CHUNK_HEAD, have = (uint64_t)(graph->end - graph->next);
     uint64_t chunks = tasks > have ? (tasks - have + per_chunk - 1) / per_chunk : 0;
-    bool fits = chunks * THRUM__CHUNK_BYTES <= (uint64_t)((char *)graph->unused_end - (char *)graph->unused);
+    bool fits = chunks * THRUM__CHUNK_BYTES <= (uint64_t)(graph->unused_end - graph->unused);
     if (chunk_table_reserve(graph, graph->chunk_count + chunks) ||
         (!fits && slab_add(graph, chunks * THRUM__CHUNK_BYTES)))
         return thrum__graph_fail(graph, THRUM_ENOMEM, "thrum_graph_reserve: no memory for %llu tasks in graph '%s'",
@@ -406,14 +417,14 @@ int thrum_graph_reserve(thrum_graph *graph, uint64_t tasks)
 /* The last chunk is filled up to graph->next, the others are full. */
 static const thrum_task *chunk_end(const thrum_graph *graph, const thrum__chunk *chunk)
 {
-    if (chunk == graph->chunks[graph->chunk_count - 1])
+    if (chunk->number + 1 == graph->chunk_count)
         return graph->next;
-    return (const thrum_task *)chunk + THRUM__CHUNK_PLACES;
+    return thrum__chunk_tasks(chunk) + THRUM__CHUNK_PLACES - THRUM__CHUNK_HEAD;
 }
 
 thrum_task *thrum__task_first(const thrum_graph *graph)
 {
-    return graph->chunk_count ? (thrum_task *)graph->chunks[0] + THRUM__CHUNK_HEAD : NULL;
+    return graph->chunk_count ? thrum__chunk_tasks(graph->chunks[0]) : NULL;
 }
 
 thrum_task *thrum__task_after(const thrum_graph *graph, const thrum_task *task)
@@ -421,55 +432,81 @@ thrum_task *thrum__task_after(const thrum_graph *graph, const thrum_task *task)
     const thrum__chunk *chunk = thrum__chunk_of(task);
     if (++task != chunk_end(graph, chunk))
         return (thrum_task *)task;
-    uint32_t number = chunk->first / THRUM__CHUNK_PLACES + 1;
-    return number < graph->chunk_count ? (thrum_task *)graph->chunks[number] + THRUM__CHUNK_HEAD : NULL;
+    uint32_t number = chunk->number + 1;
+    return number < graph->chunk_count ? thrum__chunk_tasks(graph->chunks[number]) : NULL;
 }
 
 /* ---- Edges -------------------------------------------------------------------------------------------------------- */
 
-static size_t log_bytes(const thrum__log *log)
-{
-    return (size_t)((char *)log->end - (char *)log);
-}
-
 void thrum__log_drop(thrum_graph *graph)
 {
-    while (graph->log) {
-        thrum__log *older = graph->log->older;
-        thrum__array_free(graph->log, log_bytes(graph->log));
-        graph->log = older;
+    for (uint32_t c = 0; c < graph->chunk_count && graph->log_room; c++) {
+        graph->chunks[c]->edge = graph->chunks[c]->edge_end = NULL;
+        graph->chunks[c]->log = NULL;
+    }
+    while (graph->log_room) {
+        thrum__log_room *room = graph->log_room;
+        graph->log_room = room->older;
+        thrum__array_free(room, (size_t)(room->end - (char *)room));
     }
 }
 
-static int log_grow(thrum_graph *graph)
+static int log_room_add(thrum_graph *graph)
 {
-    const thrum__log *newest = graph->log;
+    const thrum__log_room *newest = graph->log_room;
     size_t bytes = !newest ? THRUM__LOG_FIRST : newest->older ? THRUM__LOG_FURTHER : THRUM__LOG_SECOND;
-    thrum__log *log = thrum__array(bytes);
-    if (!log)
+    thrum__log_room *room = thrum__array(bytes);
+    if (!room)
+        return THRUM_ENOMEM;
+    *room = (thrum__log_room){graph->log_room, (char *)(room + 1), (char *)room + bytes};
+    graph->log_room = room;
+    return 0;
+}
+
+static size_t log_room_left(const thrum_graph *graph)
+{
+    return graph->log_room ? (size_t)(graph->log_room->end - graph->log_room->next) : 0;
+}
+
+static int log_grow(thrum_graph *graph, thrum__chunk *chunk)
+{
+    if (log_room_left(graph) < THRUM__LOG_LEAST && log_room_add(graph))
         return thrum__graph_fail(graph, THRUM_ENOMEM, "thrum_edge: no memory for edge %llu of graph '%s'",
                                  (unsigned long long)graph->edges, graph_name(graph));
-    log->older = graph->log;
-    log->next = log->edges;
-    log->end = (thrum__log_edge *)((char *)log + bytes);
-    graph->log = log;
+    size_t left = log_room_left(graph), bytes = left < THRUM__LOG_BLOCK ? left : THRUM__LOG_BLOCK;
+    thrum__log *log = (thrum__log *)(void *)graph->log_room->next;
+    graph->log_room->next += bytes;
+    log->older = chunk->log;
+    log->end = (thrum__log_edge *)(void *)graph->log_room->next;
+    chunk->log = log;
+    chunk->edge = log->edges;
+    chunk->edge_end = log->end;
     return 0;
 }
 
-int thrum__log_append(thrum_graph *graph, uint32_t from, uint32_t to)
+/* Edges that come from everywhere write to as many logs as there are chunks: what each of them will need next is asked
+ * for early, or every eighth edge would wait for memory. */
+static inline void log_put(thrum_graph *graph, thrum__chunk *chunk, uint32_t from, uint32_t to)
 {
-    if (__builtin_expect(!graph->log || graph->log->next == graph->log->end, 0)) {
-        int err = log_grow(graph);
-        if (err)
-            return err;
-    }
-    *graph->log->next++ = (thrum__log_edge){from, to};
+    enum { AHEAD = 16 };
+    thrum__log_edge *edge = chunk->edge;
+    __builtin_prefetch(edge + AHEAD, 1);
+    *edge = (thrum__log_edge){from, to};
+    chunk->edge = edge + 1;
     graph->edges++;
     graph->backward |= from > to;
-    return 0;
 }
 
-int thrum__edge_slow(thrum_task *before, thrum_task *after)
+int thrum__log_append(thrum_graph *graph, thrum__chunk *chunk, uint32_t from, uint32_t to)
+{
+    int err = chunk->edge == chunk->edge_end ? log_grow(graph, chunk) : 0;
+    if (!err)
+        log_put(graph, chunk, from, to);
+    return err;
+}
+
+/* What is wrong, or that the log is full. */
+__attribute__((noinline)) int thrum__edge_slow(thrum_task *before, thrum_task *after)
 {
     char room[80];
     if (!before || !after)
@@ -491,17 +528,19 @@ int thrum__edge_slow(thrum_task *before, thrum_task *after)
                                  thrum__task_label(before, room, sizeof room), graph_name(graph),
                                  thrum__task_label(after, other_room, sizeof other_room), graph_name(other));
     }
-    return thrum__log_append(graph, thrum__place_of(before), thrum__place_of(after));
+    return thrum__log_append(graph, thrum__chunk_of(before), thrum__place_of(before), thrum__place_of(after));
 }
 
 static inline int edge(thrum_task *before, thrum_task *after)
 {
     if (__builtin_expect(!before || !after || before == after, 0))
         return thrum__edge_slow(before, after);
-    thrum_graph *graph = thrum__chunk_of(before)->graph;
-    if (__builtin_expect(graph != thrum__chunk_of(after)->graph || state_of(graph) != 0, 0))
+    thrum__chunk *from = thrum__chunk_of(before), *to = thrum__chunk_of(after);
+    thrum_graph *graph = from->graph;
+    if (__builtin_expect(graph != to->graph || state_of(graph) != 0 || from->edge == from->edge_end, 0))
         return thrum__edge_slow(before, after);
-    return thrum__log_append(graph, thrum__place_of(before), thrum__place_of(after));
+    log_put(graph, from, thrum__place_in(from, before), thrum__place_in(to, after));
+    return 0;
 }
 
 int thrum_edge(thrum_task *before, thrum_task *after)

@@ -4,14 +4,15 @@
  * which src/exec sets while it runs a graph.
  *
  * A task is a record of 32 bytes; what is rare (its name) lives elsewhere. Records sit in *chunks* of 1 MiB, aligned to
- * 1 MiB, so that a task's address leads to its chunk's head and from there to its graph. (The heads of all chunks compete
- * for the same few places in the caches: with chunks of 64 KiB, adding an edge between two random tasks of a million
- * missed the cache twice for them.) Only what is touched of a chunk takes memory. Records never move. A task's
- * *place* is 32 bits: the chunk's number and the position in it; places are what the edge log holds.
+ * 1 MiB, so that a task's address leads to its chunk's head and from there to its graph. The head lies a little further
+ * into the chunk from one chunk to the next: heads a megabyte apart would compete for the same few places in the caches,
+ * and adding an edge needs two of them. Only what is touched of a chunk takes memory. Records never move. A task's *place*
+ * is 32 bits: the chunk's number and the position among its tasks; places are what the edge log holds.
  *
- * While building, edges are appended to a log. Freezing counts them, lays out each task's successors as consecutive words
- * and drops the log; thawing writes the log anew from the lists. A word is the successor's address with flags in its low
- * five bits:
+ * While building, edges are appended to the log of the chunk that they come from. Freezing counts them, lays out each
+ * task's successors as consecutive words and drops the logs; thawing writes them anew from the lists. Until a graph is
+ * frozen, `next` and `pending` are 0 and `strong` has the kind only. A word is the successor's address with flags in its
+ * low five bits:
  *
  *   THRUM__LAST  the list ends here
  *   THRUM__SOLE  the successor has this one predecessor only: it is ready at once and its counter is not used
@@ -45,8 +46,10 @@ enum {
     THRUM__FLAGS = 31,
 
     THRUM__CHUNK_BYTES = 1 << 20,
-    THRUM__CHUNK_PLACES = THRUM__CHUNK_BYTES / 32, /* the chunk's head takes the first two */
-    THRUM__CHUNK_HEAD = 2,
+    THRUM__CHUNK_PLACES = THRUM__CHUNK_BYTES / 32,
+    THRUM__CHUNK_SHIFTS = 32, /* as many beginnings of heads, a cache line apart */
+    THRUM__CHUNK_HEAD =
+        THRUM__CHUNK_SHIFTS * 2, /* places that are no tasks: those before the head, the head's, the last */
 };
 
 /* The kind of a task is in the top bits of `strong`, whose rest counts predecessors. */
@@ -66,10 +69,16 @@ struct thrum_task {
 
 _Static_assert(sizeof(struct thrum_task) == 32, "the hot record is half a cache line");
 
+struct thrum__log;
+struct thrum__log_edge;
+
+/* A chunk's head; its tasks follow. */
 typedef struct thrum__chunk {
     thrum_graph *graph;
-    uint32_t first; /* the place number of the chunk's position 0 */
-} thrum__chunk;
+    uint32_t number;
+    struct thrum__log_edge *edge, *edge_end; /* room in the newest block of the chunk's log */
+    struct thrum__log *log;                  /* that block */
+} __attribute__((aligned(64))) thrum__chunk;
 
 /* Names outlive their graph while a trace needs them. */
 typedef struct thrum__names {
@@ -79,8 +88,6 @@ typedef struct thrum__names {
     size_t capacity;
 } thrum__names;
 
-struct thrum__log;
-
 /* Bits of the state. 0: may be built on without further question. A graph that runs is frozen. */
 enum { THRUM__FROZEN = 1, THRUM__FAILED = 2 };
 
@@ -88,14 +95,14 @@ struct thrum_graph {
     thrum__object object;
     _Atomic uint32_t state;
     thrum_task *next, *end; /* free records of the newest chunk */
-    struct thrum__log *log; /* the newest block */
     bool backward;          /* some edge leads from a younger task to an older one: only then can there be a cycle */
 
-    thrum__chunk **chunks;
+    thrum__chunk **chunks; /* their heads */
     uint32_t chunk_count, chunk_capacity;
     struct thrum__slab *slabs;
-    thrum__chunk *unused, *unused_end; /* chunks of the newest slab that have no task yet */
+    char *unused, *unused_end; /* chunks of the newest slab that have no task yet */
     size_t slab_bytes;
+    struct thrum__log_room *log_room; /* memory for logs, the newest */
     uint64_t edges;
     thrum__names *names;
 
@@ -114,19 +121,36 @@ struct thrum_graph {
         task_ns; /* how long a task took on average in the last run that was timed; 0: not known. Runs come in turn */
 };
 
+/* The head of the chunk that this address lies in: any address from the chunk's beginning on. */
+static inline thrum__chunk *thrum__chunk_head(uintptr_t address)
+{
+    uintptr_t shift = address / THRUM__CHUNK_BYTES % THRUM__CHUNK_SHIFTS * sizeof(thrum__chunk);
+    return (thrum__chunk *)((address & ~(uintptr_t)(THRUM__CHUNK_BYTES - 1)) | shift);
+}
+
 static inline thrum__chunk *thrum__chunk_of(const thrum_task *task)
 {
-    return (thrum__chunk *)((uintptr_t)task & ~(uintptr_t)(THRUM__CHUNK_BYTES - 1));
+    return thrum__chunk_head((uintptr_t)task);
+}
+
+static inline thrum_task *thrum__chunk_tasks(const thrum__chunk *chunk)
+{
+    return (thrum_task *)(chunk + 1);
+}
+
+static inline uint32_t thrum__place_in(const thrum__chunk *chunk, const thrum_task *task)
+{
+    return chunk->number * THRUM__CHUNK_PLACES + (uint32_t)(task - thrum__chunk_tasks(chunk));
 }
 
 static inline uint32_t thrum__place_of(const thrum_task *task)
 {
-    return thrum__chunk_of(task)->first + (uint32_t)(((uintptr_t)task & (THRUM__CHUNK_BYTES - 1)) / sizeof *task);
+    return thrum__place_in(thrum__chunk_of(task), task);
 }
 
 static inline thrum_task *thrum__task_at(const thrum_graph *graph, uint32_t place)
 {
-    return (thrum_task *)graph->chunks[place / THRUM__CHUNK_PLACES] + place % THRUM__CHUNK_PLACES;
+    return thrum__chunk_tasks(graph->chunks[place / THRUM__CHUNK_PLACES]) + place % THRUM__CHUNK_PLACES;
 }
 
 static inline thrum_task *thrum__word_task(uintptr_t word)
@@ -149,7 +173,7 @@ static inline thrum_task *thrum__task_number_at(const thrum_graph *graph, uint64
 {
     enum { PER_CHUNK = THRUM__CHUNK_PLACES - THRUM__CHUNK_HEAD };
     *run = PER_CHUNK - number % PER_CHUNK;
-    return (thrum_task *)graph->chunks[number / PER_CHUNK] + THRUM__CHUNK_HEAD + number % PER_CHUNK;
+    return thrum__chunk_tasks(graph->chunks[number / PER_CHUNK]) + number % PER_CHUNK;
 }
 
 /* Tasks in the order of creation: thrum__task_first, then thrum__task_after until NULL. */

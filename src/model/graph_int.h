@@ -4,19 +4,26 @@
 
 #include "model/graph.h"
 
-/* Sizes of the first, the second and all further blocks of a log. */
+/* Memory for logs comes in rooms: sizes of the first, the second and all further ones. A chunk's log takes a block of
+ * LOG_BLOCK from the newest room, or the rest if there is less. */
 enum { THRUM__LOG_FIRST = 1 << 11, THRUM__LOG_SECOND = 1 << 17, THRUM__LOG_FURTHER = 1 << 21 };
+enum { THRUM__LOG_BLOCK = 1 << 14, THRUM__LOG_LEAST = 1 << 8 };
 
 typedef struct thrum__log_edge {
     uint32_t from, to; /* places */
 } thrum__log_edge;
 
-/* A block of the edge log; older blocks are full. */
+/* A block of a chunk's log; older blocks are full, the newest one up to chunk->edge. */
 typedef struct thrum__log {
     struct thrum__log *older;
-    thrum__log_edge *next, *end;
+    thrum__log_edge *end;
     thrum__log_edge edges[];
 } thrum__log;
+
+typedef struct thrum__log_room {
+    struct thrum__log_room *older;
+    char *next, *end;
+} thrum__log_room;
 
 typedef struct thrum__slab {
     struct thrum__slab *older;
@@ -32,7 +39,7 @@ int thrum__graph_open(thrum_graph *graph, const char *what);
 
 thrum_task *thrum__task_grow(thrum_graph *graph);
 int thrum__edge_slow(thrum_task *before, thrum_task *after);
-int thrum__log_append(thrum_graph *graph, uint32_t from, uint32_t to);
+int thrum__log_append(thrum_graph *graph, thrum__chunk *chunk, uint32_t from, uint32_t to);
 void thrum__log_drop(thrum_graph *graph);
 void thrum__layout_drop(thrum_graph *graph);
 

@@ -111,7 +111,7 @@ static size_t bytes_held(const thrum_graph *graph)
     bytes += (graph->list_words + (graph->sources ? graph->source_count : 0)) * sizeof(void *);
     bytes += graph->names->capacity * sizeof(char *);
     /* Of the chunks only what is used takes memory. */
-    return bytes + (thrum__task_count(graph) + graph->chunk_count * THRUM__CHUNK_HEAD) * sizeof(thrum_task);
+    return bytes + thrum__task_count(graph) * sizeof(thrum_task) + graph->chunk_count * sizeof(thrum__chunk);
 }
 
 int thrum_graph_measure(thrum_graph *graph, double (*weight)(const thrum_task *task, void *arg), void *arg,

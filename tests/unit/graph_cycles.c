@@ -129,6 +129,23 @@ TEST(a_graph_with_a_cycle_is_not_run)
     thrum_graph_free(graph);
 }
 
+TEST(a_cycle_is_found_again_by_the_next_freeze)
+{
+    thrum_graph *graph = thrum_graph_new("again");
+    thrum_task *a = thrum_task_new(graph, do_nothing, NULL), *b = thrum_task_new(graph, do_nothing, NULL);
+    thrum_task *c = thrum_task_new(graph, do_nothing, NULL);
+    thrum_precede(a, b);
+    thrum_precede(b, c);
+    thrum_precede(c, b);
+    for (int round = 0; round < 3; round++) {
+        assert_error(thrum_graph_freeze(graph), THRUM_ECYCLE, "task 1");
+        for (const thrum_task *t = a; t; t = thrum__task_after(graph, t))
+            assert_true(t->next == 0 && t->pending == 0 && t->strong == 0);
+        assert_int_equal(thrum_edge(a, c), 0);
+    }
+    thrum_graph_free(graph);
+}
+
 TEST(nameless_tasks_on_a_cycle_are_named_by_number)
 {
     thrum_graph *graph = thrum_graph_new("numbers");
@@ -150,6 +167,7 @@ int main(void)
         cmocka_unit_test(a_cycle_that_is_closed_after_thawing_is_found),
         cmocka_unit_test(a_cycle_across_chunks_is_found),
         cmocka_unit_test(a_graph_with_a_cycle_is_not_run),
+        cmocka_unit_test(a_cycle_is_found_again_by_the_next_freeze),
         cmocka_unit_test(nameless_tasks_on_a_cycle_are_named_by_number),
     };
     return RUN_TESTS(tests, 30);

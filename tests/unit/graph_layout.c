@@ -241,6 +241,71 @@ TEST(a_long_log_of_edges_keeps_its_order)
     thrum_graph_free(graph);
 }
 
+/* Around the numbers at which a byte, or half of one, is full. */
+TEST(many_predecessors_and_successors_are_counted)
+{
+    static const size_t counts[] = {1, 2, 127, 128, 129, 255, 256, 257, 383, 384, 385, 511, 512, 513, 20000};
+    static thrum_task *t[20000];
+    for (size_t c = 0; c < COUNT_OF(counts); c++) {
+        thrum_graph *graph = thrum_graph_new("hub");
+        thrum_task *first = thrum_task_new(graph, do_nothing, NULL);
+        make_tasks(graph, t, counts[c]);
+        thrum_task *last = thrum_task_new(graph, do_nothing, NULL);
+        assert_int_equal(thrum_edges_out(first, t, counts[c]), 0);
+        assert_int_equal(thrum_edges_in(last, t, counts[c]), 0);
+        for (int round = 0; round < 2; round++) {
+            freeze(graph);
+            assert_int_equal(last->strong, counts[c]);
+            assert_int_equal(graph->list_words, counts[c] > 1 ? counts[c] : 0);
+            assert_int_equal((t[0]->next & THRUM__SOLE) != 0, counts[c] == 1);
+            assert_int_equal(graph->source_count, 1);
+            assert_int_equal(thrum_graph_thaw(graph), 0);
+        }
+        thrum_graph_free(graph);
+    }
+}
+
+TEST(a_freeze_without_memory_can_be_tried_again)
+{
+    thrum_graph *graph = thrum_graph_new("poor");
+    thrum_task *hub = thrum_task_new(graph, do_nothing, NULL), *t[300];
+    make_tasks(graph, t, 300);
+    thrum_task *end = thrum_task_new(graph, do_nothing, NULL);
+    thrum_edges_out(hub, t, 300);
+    thrum_edges_in(end, t, 300);
+    int err = THRUM_ENOMEM, failed = 0;
+    for (long n = 0; err == THRUM_ENOMEM; n++) {
+        thrum__alloc_fail_after(n);
+        err = thrum_graph_freeze(graph);
+        thrum__alloc_fail_after(-1);
+        failed += err != 0;
+    }
+    assert_int_equal(err, 0);
+    assert_true(failed >= 4);
+    assert_true(thrum__graph_check(graph));
+    assert_int_equal(end->strong, 300);
+    thrum_graph_free(graph);
+}
+
+TEST(a_graph_in_memory_that_another_one_had_is_like_new)
+{
+    enum { TASKS = 4 * THRUM__CHUNK_PLACES };
+    static thrum_task *t[TASKS];
+    for (int round = 0; round < 3; round++) {
+        thrum_graph *graph = thrum_graph_new("reuse");
+        make_tasks(graph, t, TASKS);
+        for (size_t i = 0; i < TASKS; i++) {
+            assert_int_equal(t[i]->next, 0);
+            assert_int_equal(t[i]->strong, 0);
+            assert_int_equal(t[i]->pending, 0);
+        }
+        for (size_t i = 3; i < TASKS; i++)
+            assert_int_equal(thrum_edge(t[i / 3], t[i]), 0);
+        freeze(graph);
+        thrum_graph_free(graph);
+    }
+}
+
 TEST(freezing_again_and_thawing_again_change_nothing)
 {
     thrum_graph *graph = thrum_graph_new("again");
@@ -366,6 +431,9 @@ int main(void)
         cmocka_unit_test(sources_are_in_the_order_of_creation),
         cmocka_unit_test(successors_are_in_the_order_of_adding_also_after_thawing),
         cmocka_unit_test(a_long_log_of_edges_keeps_its_order),
+        cmocka_unit_test(many_predecessors_and_successors_are_counted),
+        cmocka_unit_test(a_freeze_without_memory_can_be_tried_again),
+        cmocka_unit_test(a_graph_in_memory_that_another_one_had_is_like_new),
         cmocka_unit_test(freezing_again_and_thawing_again_change_nothing),
         cmocka_unit_test(a_new_edge_thaws_a_frozen_graph),
         cmocka_unit_test(the_check_of_a_frozen_graph_notices_damage),

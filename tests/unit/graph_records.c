@@ -29,11 +29,25 @@ TEST(a_record_is_half_a_cache_line_and_does_not_cross_one)
 
 TEST(a_chunk_is_full_of_tasks_behind_its_head)
 {
-    assert_true(sizeof(thrum__chunk) <= THRUM__CHUNK_HEAD * sizeof(thrum_task));
+    assert_true(THRUM__CHUNK_SHIFTS * sizeof(thrum__chunk) <= THRUM__CHUNK_HEAD * sizeof(thrum_task));
     thrum_graph *graph = graph_of(PER_CHUNK);
     assert_int_equal(graph->chunk_count, 1);
     assert_non_null(thrum_task_new(graph, do_nothing, NULL));
     assert_int_equal(graph->chunk_count, 2);
+    thrum_graph_free(graph);
+}
+
+TEST(heads_of_neighbouring_chunks_are_a_line_apart_in_the_caches)
+{
+    thrum_graph *graph = thrum_graph_new("heads");
+    assert_int_equal(thrum_graph_reserve(graph, 8 * PER_CHUNK), 0);
+    for (int64_t i = 0; i < 8 * PER_CHUNK; i++)
+        thrum_task_new(graph, do_nothing, NULL);
+    for (uint32_t c = 1; c < graph->chunk_count; c++) {
+        uintptr_t before = (uintptr_t)graph->chunks[c - 1] % THRUM__CHUNK_BYTES;
+        uintptr_t here = (uintptr_t)graph->chunks[c] % THRUM__CHUNK_BYTES;
+        assert_true(here == before + 64 || (here == 0 && before == (THRUM__CHUNK_SHIFTS - 1) * 64));
+    }
     thrum_graph_free(graph);
 }
 
@@ -192,6 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_is_half_a_cache_line_and_does_not_cross_one),
         cmocka_unit_test(a_chunk_is_full_of_tasks_behind_its_head),
+        cmocka_unit_test(heads_of_neighbouring_chunks_are_a_line_apart_in_the_caches),
         cmocka_unit_test(numbers_count_on_across_chunks),
         cmocka_unit_test(tasks_are_walked_in_the_order_of_creation),
         cmocka_unit_test(names_belong_to_their_tasks_across_chunks),
