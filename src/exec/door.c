@@ -365,20 +365,21 @@ static bool better_left_alone(watched_door *watched, const worker *victim, int64
 enum look thrum__door_look_at(worker *w, worker *victim, int64_t now)
 {
     watched_door *watched = &w->watched;
+    if (watched->victim == victim && now < watched->not_before)
+        return LOOK_WAIT;
     if (!thrum__door_hides(victim))
         return LOOK_NOTHING;
     if (watched->victim != victim || watched->begun != atomic_load_explicit(&victim->begun, memory_order_relaxed))
         start_watching(watched, victim, now);
     if (watched->asked) {
-        if (now - watched->asked < ANSWER_NS)
-            return LOOK_WAIT;
-        watched->asked = now;
+        watched->not_before = now + ANSWER_NS;
         return raid(victim) ? LOOK_SHOWN : LOOK_WAIT;
     }
     if (better_left_alone(watched, victim, now))
         return LOOK_WAIT;
     ask(victim);
     watched->asked = now;
+    watched->not_before = now + ANSWER_NS;
     return LOOK_WAIT;
 }
 
