@@ -43,7 +43,7 @@
 #include "sys/barrier.h"
 #include "sys/clock.h"
 
-enum { MINUTE_NS = 16, PATIENCE_NS = 250000, WATCH_NS = 2000, WATCH_MOST_NS = 50000, ANSWER_NS = 2000 };
+enum { MINUTE_NS = 16, PATIENCE_NS = 400000, WATCH_NS = 2000, WATCH_MOST_NS = 50000, ANSWER_NS = 2000 };
 enum { STEPS_PER_CLOCK = 32, OPEN_PAYS_NS = 150 };
 enum { SHOW_MOST = 4096 }; /* spawned tasks shown in one go: each is a line to write */
 

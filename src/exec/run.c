@@ -150,6 +150,30 @@ static HOT thrum_task *complete_alone(worker *w, thrum__run *run, const uintptr_
     return chosen;
 }
 
+/* Without counters it makes no difference whether the run is shared. */
+static HOT thrum_task *complete_sole(worker *w, thrum__run *run, const uintptr_t *at)
+{
+    thrum_task *chosen = thrum__word_task(*at);
+    uintptr_t word;
+    do {
+        word = *++at;
+        thrum_task *pushed = thrum__word_task(word);
+        if (word & THRUM__NEAR) {
+            thrum_task *nearest = pushed;
+            pushed = chosen;
+            chosen = nearest;
+        }
+        if (__builtin_expect(!thrum__deque_push_owner(&w->deque, (uintptr_t)pushed | run->tag), 0)) {
+            run_at_once(w, run, pushed);
+            continue;
+        }
+        wake_if_wanted(w);
+    } while (!(word & THRUM__LAST));
+    if (__builtin_expect(thrum__deque_is_asked(&w->deque), 0))
+        thrum__push_slow(w);
+    return chosen;
+}
+
 static HOT thrum_task *complete(worker *w, thrum__run *run, const thrum_task *task)
 {
     uintptr_t next = task->next;
@@ -165,8 +189,10 @@ static HOT thrum_task *complete(worker *w, thrum__run *run, const thrum_task *ta
     }
     if (!next)
         return NULL;
+    __builtin_prefetch((const char *)next + AHEAD);
+    if (next & THRUM__SOLE)
+        return complete_sole(w, run, (const uintptr_t *)(next - THRUM__SOLE));
     const uintptr_t *at = (const uintptr_t *)next;
-    __builtin_prefetch(at + AHEAD / sizeof *at);
     return thrum__alone_enter(w, run) ? complete_alone(w, run, at) : complete_shared(w, run, at, NULL);
 }
 

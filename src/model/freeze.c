@@ -169,13 +169,17 @@ static uintptr_t distance(const thrum_task *a, const thrum_task *b)
     return a < b ? (uintptr_t)b - (uintptr_t)a : (uintptr_t)a - (uintptr_t)b;
 }
 
-static void mark_nearest(const thrum_task *task, uintptr_t *list, size_t count)
+/* Marks the nearest member. THRUM__SOLE if that is what all are. */
+static uintptr_t mark_list(const thrum_task *task, uintptr_t *list, size_t count)
 {
-    uintptr_t *nearest = list;
-    for (uintptr_t *at = list + 1; at < list + count; at++)
+    uintptr_t *nearest = list, all = *list;
+    for (uintptr_t *at = list + 1; at < list + count; at++) {
+        all &= *at;
         if (distance(task, thrum__word_task(*at)) < distance(task, thrum__word_task(*nearest)))
             nearest = at;
+    }
     *nearest |= THRUM__NEAR;
+    return all & THRUM__SOLE;
 }
 
 /* The records get what was found. Behind the last source there is room for one that is none: so no branch is needed. */
@@ -194,7 +198,7 @@ static uintptr_t *write_records(const thrum_graph *graph, uint32_t chunk, const 
         *to = task;
         to += strong == 0;
         if (successors > 1) {
-            mark_nearest(task, end, successors);
+            task->next |= mark_list(task, end, successors);
             end += successors;
         }
     }

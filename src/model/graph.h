@@ -18,8 +18,8 @@
  *   THRUM__SOLE  the successor has this one predecessor only: it is ready at once and its counter is not used
  *   THRUM__NEAR  of the list's members this one is nearest in memory to the task: the one to run next if it is ready
  *
- * A task with exactly one successor has the word itself in its record (flag THRUM__ONE) and no list. Weak edges, which
- * part from conditions, will take another of the flags.
+ * A task with exactly one successor has the word itself in its record (flag THRUM__ONE) and no list. The address of a list
+ * all of whose words are SOLE has that flag too.
  *
  * Invariants of a frozen graph (thrum__graph_check):
  *   1. strong = number of words that lead to the task; pending = strong while no run is under way.
@@ -163,7 +163,7 @@ static inline thrum_task *thrum__word_task(uintptr_t word)
 static inline const uintptr_t *thrum__successors(const thrum_task *task, uintptr_t *one)
 {
     if (!(task->next & THRUM__ONE))
-        return (const uintptr_t *)task->next;
+        return (const uintptr_t *)(task->next & ~(uintptr_t)THRUM__SOLE);
     *one = task->next;
     return one;
 }
