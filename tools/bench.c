@@ -31,7 +31,7 @@
 enum limit_kind {
     NO_LIMIT,
     OF_ONETBB,     /* at most so many times what oneTBB takes */
-    OF_SEQUENTIAL, /* at most so many times what sequential code takes; with two workers or more */
+    OF_SEQUENTIAL, /* at most so many times what sequential code takes */
     ABSOLUTE,      /* at most so much, in the row's unit */
 };
 
@@ -39,6 +39,7 @@ enum row_flags {
     FEW = 1,        /* a pass takes long or hardly varies: three passes, no warm-up */
     FRESH = 2,      /* needs a heap that nobody has used: a new process for every pass */
     THRUM_ONLY = 4, /* a question to thrum alone */
+    SHARED = 16,    /* the limit is for two workers or more */
     COSTS = 8,      /* does not run tasks, or has threads hand over to each other: no comparison of workers */
 };
 
@@ -92,10 +93,10 @@ static const struct row rows[] = {
     {CONTROL, "sort", "ns", OF_ONETBB, 1.0, 0, "sort 10 M random int32, per element; oneTBB: parallel_sort"},
     {CONTROL, "sort-int64", "ns", OF_ONETBB, 1.0, 0, "the same with int64"},
     {CONTROL, "sort-double", "ns", OF_ONETBB, 1.0, 0, "the same with doubles"},
-    {CONTROL, "sort-compare", "ns", OF_SEQUENTIAL, 1 / 1.8, 0,
+    {CONTROL, "sort-compare", "ns", OF_SEQUENTIAL, 1 / 1.8, SHARED,
      "sort 10 M random int32 with a comparison through a pointer; sequential: qsort"},
-    {CONTROL, "reduce", "ns", OF_ONETBB, 1.0, 0, "add up 100 M doubles, per element; oneTBB: parallel_reduce"},
-    {CONTROL, "scan", "ns", OF_ONETBB, 1.0, 0, "inclusive scan of 50 M doubles; oneTBB: parallel_scan"},
+    {CONTROL, "reduce", "ns", OF_ONETBB, 1.0, SHARED, "add up 100 M doubles, per element; oneTBB: parallel_reduce"},
+    {CONTROL, "scan", "ns", OF_ONETBB, 1.0, SHARED, "inclusive scan of 50 M doubles; oneTBB: parallel_scan"},
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -368,17 +369,23 @@ static double median_with_one_worker(const struct bench *b)
     return NAN;
 }
 
+static bool has_limit(const struct bench *b, const struct row *row, int w)
+{
+    return row->limit_kind != NO_LIMIT && (!(row->flags & SHARED) || b->worker_counts[w] > 1);
+}
+
 /* What the row's limit is about: a ratio, or the time itself. */
 static double limited_value(const struct bench *b, const struct row *row, const struct result *result, int w)
 {
     if (row->limit_kind == OF_SEQUENTIAL)
-        return b->worker_counts[w] > 1 ? result->thrum / b->samples[SEQUENTIAL][w].median : NAN;
+        return result->thrum / b->samples[SEQUENTIAL][w].median;
     return row->limit_kind == OF_ONETBB ? result->ratio : result->thrum;
 }
 
-static const char *verdict_of(const struct row *row, double value)
+static const char *verdict_of(const struct bench *b, const struct row *row, const struct result *result, int w)
 {
-    if (row->limit_kind == NO_LIMIT || isnan(value))
+    double value = limited_value(b, row, result, w);
+    if (!has_limit(b, row, w) || isnan(value))
         return "";
     return value <= row->limit ? "ok" : "over";
 }
@@ -396,7 +403,7 @@ static struct result result_of(const struct bench *b, const struct row *row, int
         result.ratio = NAN;
     if (!(row->flags & COSTS) && b->worker_counts[w] != 1)
         result.to_one_worker = thrum->median / median_with_one_worker(b);
-    result.verdict = verdict_of(row, limited_value(b, row, &result, w));
+    result.verdict = verdict_of(b, row, &result, w);
     return result;
 }
 
@@ -414,9 +421,9 @@ static const char *number(double value, char buffer[32])
     return buffer;
 }
 
-static const char *limit_text(const struct row *row, char buffer[32])
+static const char *limit_text(const struct bench *b, const struct row *row, int w, char buffer[32])
 {
-    if (row->limit_kind == NO_LIMIT)
+    if (!has_limit(b, row, w))
         return "";
     const char *format = row->limit_kind == OF_ONETBB ? "%g" : row->limit_kind == ABSOLUTE ? "%g abs" : "%.2g seq";
     snprintf(buffer, 32, format, row->limit);
@@ -433,7 +440,7 @@ static void print_result(const struct bench *b, const struct row *row, int w)
            number(b->samples[ONETBB][w].median, cell[0]), number(b->samples[LIBGOMP][w].median, cell[1]),
            number(b->samples[LIBOMP][w].median, cell[2]), number(b->samples[SEQUENTIAL][w].median, cell[3]));
     snprintf(cell[4], 32, isnan(result.ratio) ? "-" : "%.3f", result.ratio);
-    printf(" %8s %8s %-5s", cell[4], limit_text(row, cell[5]), result.verdict);
+    printf(" %8s %8s %-5s", cell[4], limit_text(b, row, w, cell[5]), result.verdict);
     if (!isnan(result.to_one_worker))
         printf(" %.2f%s", result.to_one_worker, result.to_one_worker > 1.05 ? " slower" : "");
     putchar('\n');
@@ -494,7 +501,7 @@ static void put_result(FILE *out, const struct bench *b, const struct row *row, 
     }
     put_number(out, "ratio", result.ratio);
     fputc(',', out);
-    put_number(out, "limit", row->limit_kind == NO_LIMIT ? NAN : row->limit);
+    put_number(out, "limit", has_limit(b, row, w) ? row->limit : NAN);
     fputc(',', out);
     put_text(out, "limit_of",
              row->limit_kind == ABSOLUTE        ? "thrum"

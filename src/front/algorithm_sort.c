@@ -18,6 +18,7 @@
 
 enum {
     INSERTION = 10,     /* elements that are sorted by insertion */
+    BOTH_ENDS = 4,      /* elements that are worth merging from both ends */
     SORT_GRAIN = 2048,  /* elements that one worker sorts */
     MERGE_GRAIN = 8192, /* elements that one worker merges */
 };
@@ -74,13 +75,11 @@ INLINED const char *choose(const char *l, const char *r, uintptr_t right)
     return (const char *)((uintptr_t)l ^ (((uintptr_t)l ^ (uintptr_t)r) & right));
 }
 
-INLINED void merge_sized(const struct order *order, struct run left, struct run right, char *out, size_t size)
+INLINED void merge_rest(const struct order *order, const char *l, const char *l_end, const char *r, const char *r_end,
+                        char *out, size_t size)
 {
-    const char *l = left.begin, *l_end = l + left.count * size, *r = right.begin, *r_end = r + right.count * size;
-    thrum_compare_fn *compare = order->compare;
-    void *ctx = order->ctx;
     while (l != l_end && r != r_end) {
-        uintptr_t from_right = (uintptr_t)0 - (uintptr_t)(compare(r, l, ctx) < 0);
+        uintptr_t from_right = (uintptr_t)0 - (uintptr_t)(order->compare(r, l, order->ctx) < 0);
         memcpy(out, choose(l, r, from_right), size);
         r += size & from_right;
         l += size & ~from_right;
@@ -89,6 +88,38 @@ INLINED void merge_sized(const struct order *order, struct run left, struct run 
     size_t rest = (size_t)(l_end - l) + (size_t)(r_end - r); /* of one of the two */
     if (rest)
         memcpy(out, l != l_end ? l : r, rest);
+}
+
+/* From both ends at once: two comparisons that need not wait for each other. As many steps as the shorter run has
+ * elements take nothing from beyond a run, from whichever end, so there is no need to look. Only a comparison that
+ * contradicts itself can make the ends pass each other; then everything is merged again from one end. */
+INLINED void merge_sized(const struct order *order, struct run left, struct run right, char *out, size_t size)
+{
+    const char *l = left.begin, *l_end = l + left.count * size, *r = right.begin, *r_end = r + right.count * size;
+    char *next = out, *end = out + (left.count + right.count) * size;
+    thrum_compare_fn *compare = order->compare;
+    void *ctx = order->ctx;
+    while (l <= l_end && r <= r_end) {
+        size_t steps = least((size_t)(l_end - l), (size_t)(r_end - r)) / size;
+        if (steps < BOTH_ENDS) {
+            merge_rest(order, l, l_end, r, r_end, next, size);
+            return;
+        }
+        for (; steps; steps--) {
+            uintptr_t from_right = (uintptr_t)0 - (uintptr_t)(compare(r, l, ctx) < 0);
+            uintptr_t from_left = (uintptr_t)0 - (uintptr_t)(compare(r_end - size, l_end - size, ctx) < 0);
+            memcpy(next, choose(l, r, from_right), size);
+            r += size & from_right;
+            l += size & ~from_right;
+            next += size;
+            end -= size;
+            memcpy(end, choose(r_end - size, l_end - size, from_left), size);
+            l_end -= size & from_left;
+            r_end -= size & ~from_left;
+        }
+    }
+    merge_rest(order, left.begin, left.begin + left.count * size, right.begin, right.begin + right.count * size, out,
+               size);
 }
 
 /* Elements of up to 16 bytes are held in a register or two while others move up. */
@@ -142,7 +173,8 @@ static void merge_short(const struct order *order, struct run left, struct run r
         merge_sized(order, left, right, out, 16);
         break;
     default:
-        merge_sized(order, left, right, out, order->size);
+        merge_rest(order, left.begin, element(order, left.begin, left.count), right.begin,
+                   element(order, right.begin, right.count), out, order->size);
     }
 }
 
