@@ -574,9 +574,15 @@ int main(void)
         cmocka_unit_test(in_a_run_that_has_failed_nothing_more_is_done),
         cmocka_unit_test(a_failure_in_a_task_of_a_graph_is_the_runs),
     };
+    const thrum_config configs[] = {
+        {.workers = 1},
+        {.workers = 2},
+        {.threadless = true},
+        {.workers = 2, .callers = THRUM_CALLERS_BLOCK},
+    };
     watchdog_start(60);
-    for (int workers = 1; workers <= 2; workers++) {
-        ex = thrum_executor_new(&(thrum_config){.workers = workers});
+    for (size_t i = 0; i < COUNT_OF(configs); i++) {
+        ex = thrum_executor_new(&configs[i]);
         int failed = ex ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
         if (thrum_executor_free(ex) || failed)
             return 1;
