@@ -30,18 +30,26 @@
 
 enum limit_kind {
     NO_LIMIT,
-    OF_ONETBB, /* at most so many times what oneTBB takes */
-    ABSOLUTE,  /* at most so much, in the row's unit */
+    OF_ONETBB,     /* at most so many times what oneTBB takes */
+    OF_SEQUENTIAL, /* at most so many times what sequential code takes */
+    ABSOLUTE,      /* at most so much, in the row's unit */
 };
 
 enum row_flags {
     FEW = 1,        /* a pass takes long or hardly varies: three passes, no warm-up */
     FRESH = 2,      /* needs a heap that nobody has used: a new process for every pass */
     THRUM_ONLY = 4, /* a question to thrum alone */
+    SHARED = 16,    /* the limit is for two workers or more */
     COSTS = 8,      /* does not run tasks, or has threads hand over to each other: no comparison of workers */
 };
 
+/* Works come in groups; the first one is measured when nothing is asked for. */
+static const char *const groups[] = {"base", "control"};
+
+enum group { BASE, CONTROL, GROUPS };
+
 struct row {
+    enum group group;
     const char *work, *unit;
     enum limit_kind limit_kind;
     double limit;
@@ -50,37 +58,45 @@ struct row {
 };
 
 static const struct row rows[] = {
-    {"create", "ns", OF_ONETBB, 0.15, COSTS, "make a task, 1 M in one graph"},
-    {"edge-chain", "ns", OF_ONETBB, 0.3, COSTS, "add an edge, 1 M in a chain"},
-    {"edge-chain-freeze", "ns", OF_ONETBB, 0.9, COSTS, "the same with the freeze"},
-    {"edge-random-freeze", "ns", OF_ONETBB, 0.2, COSTS, "add an edge with random ends, 1 M, with the freeze"},
-    {"destroy", "ns", OF_ONETBB, 0.05, COSTS, "destroy a graph of 1 M tasks and 1 M random edges, per task"},
-    {"destroy-chain", "ns", OF_ONETBB, 0.05, COSTS, "destroy a chain of 1 M tasks, per task"},
-    {"independent", "ns", OF_ONETBB, 0.02, 0, "run 1 M independent tasks again, per task"},
-    {"independent-arena", "ns", NO_LIMIT, 0, 0, "the same; oneTBB's are started inside of an arena"},
-    {"chain", "ns", OF_ONETBB, 0.2, 0, "run a chain of 1 M tasks again"},
-    {"tree", "ns", OF_ONETBB, 0.06, 0, "run a binary tree of 2^20 tasks again"},
-    {"wavefront", "ns", OF_ONETBB, 0.12, 0, "run a wavefront of 1000 x 1000 again; right neighbour added first"},
-    {"wavefront-swapped", "ns", OF_ONETBB, 0.12, 0, "the same; lower neighbour added first"},
-    {"random", "ns", OF_ONETBB, 0.15, 0, "run 100 k tasks with two random predecessors each again"},
-    {"fib", "ns", OF_ONETBB, 0.13, 0, "fib(35) without cut-off, per spawn; calls into the shared library"},
-    {"fib-inline", "ns", OF_ONETBB, 0.10, 0, "the same with the header's inline functions"},
-    {"submit-hot", "ns", OF_ONETBB, 0.5, COSTS, "submit one function to a worker and wait, over and over"},
-    {"submit-hot-spin", "ns", NO_LIMIT, 0, COSTS, "the same; oneTBB's caller spins on a flag"},
-    {"submit-idle", "ns", OF_ONETBB, 1.0, COSTS, "the same after 1 ms of quiet"},
-    {"submit-caller", "ns", ABSOLUTE, 100, COSTS, "submit and wait where the caller may run it"},
-    {"idle", "ns", ABSOLUTE, 100000, COSTS | FEW, "processor time used in 2 s with nothing to do"},
-    {"small-independent", "ns", NO_LIMIT, 0, 0, "10,000 independent tasks, run again, per task"},
-    {"small-chain", "ns", NO_LIMIT, 0, 0, "a chain of 10,000"},
-    {"small-tree", "ns", NO_LIMIT, 0, 0, "a binary tree of 10,000"},
-    {"small-wavefront", "ns", NO_LIMIT, 0, 0, "a wavefront of 100 x 100"},
-    {"small-wavefront-swapped", "ns", NO_LIMIT, 0, 0, "the same; lower neighbour added first"},
-    {"small-random", "ns", NO_LIMIT, 0, 0, "10,000 tasks with two random predecessors each"},
-    {"memory-task", "bytes", ABSOLUTE, 64, COSTS | FEW | FRESH, "resident memory of a task, 1 M in a frozen graph"},
-    {"memory-edge", "bytes", ABSOLUTE, 8, COSTS | FEW | FRESH, "what an edge adds to that, four for each task"},
-    {"scale-10m", "ns", NO_LIMIT, 0, FEW | THRUM_ONLY, "build and run 10 M independent tasks, per task"},
-    {"rerun-memory", "bytes", ABSOLUTE, 65536, COSTS | FEW | FRESH | THRUM_ONLY,
+    {BASE, "create", "ns", OF_ONETBB, 0.15, COSTS, "make a task, 1 M in one graph"},
+    {BASE, "edge-chain", "ns", OF_ONETBB, 0.3, COSTS, "add an edge, 1 M in a chain"},
+    {BASE, "edge-chain-freeze", "ns", OF_ONETBB, 0.9, COSTS, "the same with the freeze"},
+    {BASE, "edge-random-freeze", "ns", OF_ONETBB, 0.2, COSTS, "add an edge with random ends, 1 M, with the freeze"},
+    {BASE, "destroy", "ns", OF_ONETBB, 0.05, COSTS, "destroy a graph of 1 M tasks and 1 M random edges, per task"},
+    {BASE, "destroy-chain", "ns", OF_ONETBB, 0.05, COSTS, "destroy a chain of 1 M tasks, per task"},
+    {BASE, "independent", "ns", OF_ONETBB, 0.02, 0, "run 1 M independent tasks again, per task"},
+    {BASE, "independent-arena", "ns", NO_LIMIT, 0, 0, "the same; oneTBB's are started inside of an arena"},
+    {BASE, "chain", "ns", OF_ONETBB, 0.2, 0, "run a chain of 1 M tasks again"},
+    {BASE, "tree", "ns", OF_ONETBB, 0.06, 0, "run a binary tree of 2^20 tasks again"},
+    {BASE, "wavefront", "ns", OF_ONETBB, 0.12, 0, "run a wavefront of 1000 x 1000 again; right neighbour added first"},
+    {BASE, "wavefront-swapped", "ns", OF_ONETBB, 0.12, 0, "the same; lower neighbour added first"},
+    {BASE, "random", "ns", OF_ONETBB, 0.15, 0, "run 100 k tasks with two random predecessors each again"},
+    {BASE, "fib", "ns", OF_ONETBB, 0.13, 0, "fib(35) without cut-off, per spawn; calls into the shared library"},
+    {BASE, "fib-inline", "ns", OF_ONETBB, 0.10, 0, "the same with the header's inline functions"},
+    {BASE, "submit-hot", "ns", OF_ONETBB, 0.5, COSTS, "submit one function to a worker and wait, over and over"},
+    {BASE, "submit-hot-spin", "ns", NO_LIMIT, 0, COSTS, "the same; oneTBB's caller spins on a flag"},
+    {BASE, "submit-idle", "ns", OF_ONETBB, 1.0, COSTS, "the same after 1 ms of quiet"},
+    {BASE, "submit-caller", "ns", ABSOLUTE, 100, COSTS, "submit and wait where the caller may run it"},
+    {BASE, "idle", "ns", ABSOLUTE, 100000, COSTS | FEW, "processor time used in 2 s with nothing to do"},
+    {BASE, "small-independent", "ns", NO_LIMIT, 0, 0, "10,000 independent tasks, run again, per task"},
+    {BASE, "small-chain", "ns", NO_LIMIT, 0, 0, "a chain of 10,000"},
+    {BASE, "small-tree", "ns", NO_LIMIT, 0, 0, "a binary tree of 10,000"},
+    {BASE, "small-wavefront", "ns", NO_LIMIT, 0, 0, "a wavefront of 100 x 100"},
+    {BASE, "small-wavefront-swapped", "ns", NO_LIMIT, 0, 0, "the same; lower neighbour added first"},
+    {BASE, "small-random", "ns", NO_LIMIT, 0, 0, "10,000 tasks with two random predecessors each"},
+    {BASE, "memory-task", "bytes", ABSOLUTE, 64, COSTS | FEW | FRESH,
+     "resident memory of a task, 1 M in a frozen graph"},
+    {BASE, "memory-edge", "bytes", ABSOLUTE, 8, COSTS | FEW | FRESH, "what an edge adds to that, four for each task"},
+    {BASE, "scale-10m", "ns", NO_LIMIT, 0, FEW | THRUM_ONLY, "build and run 10 M independent tasks, per task"},
+    {BASE, "rerun-memory", "bytes", ABSOLUTE, 65536, COSTS | FEW | FRESH | THRUM_ONLY,
      "memory growth over 1 M re-runs of 10 tasks"},
+    {CONTROL, "sort", "ns", OF_ONETBB, 1.0, 0, "sort 10 M random int32, per element; oneTBB: parallel_sort"},
+    {CONTROL, "sort-int64", "ns", OF_ONETBB, 1.0, 0, "the same with int64"},
+    {CONTROL, "sort-double", "ns", OF_ONETBB, 1.0, 0, "the same with doubles"},
+    {CONTROL, "sort-compare", "ns", OF_SEQUENTIAL, 1 / 1.8, SHARED,
+     "sort 10 M random int32 with a comparison through a pointer; sequential: qsort"},
+    {CONTROL, "reduce", "ns", OF_ONETBB, 1.0, SHARED, "add up 100 M doubles, per element; oneTBB: parallel_reduce"},
+    {CONTROL, "scan", "ns", OF_ONETBB, 1.0, SHARED, "inclusive scan of 50 M doubles; oneTBB: parallel_scan"},
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -353,10 +369,23 @@ static double median_with_one_worker(const struct bench *b)
     return NAN;
 }
 
-static const char *verdict_of(const struct row *row, const struct result *result)
+static bool has_limit(const struct bench *b, const struct row *row, int w)
 {
-    double value = row->limit_kind == OF_ONETBB ? result->ratio : result->thrum;
-    if (row->limit_kind == NO_LIMIT || isnan(value))
+    return row->limit_kind != NO_LIMIT && (!(row->flags & SHARED) || b->worker_counts[w] > 1);
+}
+
+/* What the row's limit is about: a ratio, or the time itself. */
+static double limited_value(const struct bench *b, const struct row *row, const struct result *result, int w)
+{
+    if (row->limit_kind == OF_SEQUENTIAL)
+        return result->thrum / b->samples[SEQUENTIAL][w].median;
+    return row->limit_kind == OF_ONETBB ? result->ratio : result->thrum;
+}
+
+static const char *verdict_of(const struct bench *b, const struct row *row, const struct result *result, int w)
+{
+    double value = limited_value(b, row, result, w);
+    if (!has_limit(b, row, w) || isnan(value))
         return "";
     return value <= row->limit ? "ok" : "over";
 }
@@ -374,7 +403,7 @@ static struct result result_of(const struct bench *b, const struct row *row, int
         result.ratio = NAN;
     if (!(row->flags & COSTS) && b->worker_counts[w] != 1)
         result.to_one_worker = thrum->median / median_with_one_worker(b);
-    result.verdict = verdict_of(row, &result);
+    result.verdict = verdict_of(b, row, &result, w);
     return result;
 }
 
@@ -392,11 +421,12 @@ static const char *number(double value, char buffer[32])
     return buffer;
 }
 
-static const char *limit_text(const struct row *row, char buffer[32])
+static const char *limit_text(const struct bench *b, const struct row *row, int w, char buffer[32])
 {
-    if (row->limit_kind == NO_LIMIT)
+    if (!has_limit(b, row, w))
         return "";
-    snprintf(buffer, 32, row->limit_kind == OF_ONETBB ? "%g" : "%g abs", row->limit);
+    const char *format = row->limit_kind == OF_ONETBB ? "%g" : row->limit_kind == ABSOLUTE ? "%g abs" : "%.2g seq";
+    snprintf(buffer, 32, format, row->limit);
     return buffer;
 }
 
@@ -410,7 +440,7 @@ static void print_result(const struct bench *b, const struct row *row, int w)
            number(b->samples[ONETBB][w].median, cell[0]), number(b->samples[LIBGOMP][w].median, cell[1]),
            number(b->samples[LIBOMP][w].median, cell[2]), number(b->samples[SEQUENTIAL][w].median, cell[3]));
     snprintf(cell[4], 32, isnan(result.ratio) ? "-" : "%.3f", result.ratio);
-    printf(" %8s %8s %-5s", cell[4], limit_text(row, cell[5]), result.verdict);
+    printf(" %8s %8s %-5s", cell[4], limit_text(b, row, w, cell[5]), result.verdict);
     if (!isnan(result.to_one_worker))
         printf(" %.2f%s", result.to_one_worker, result.to_one_worker > 1.05 ? " slower" : "");
     putchar('\n');
@@ -471,8 +501,13 @@ static void put_result(FILE *out, const struct bench *b, const struct row *row, 
     }
     put_number(out, "ratio", result.ratio);
     fputc(',', out);
-    put_number(out, "limit", row->limit_kind == NO_LIMIT ? NAN : row->limit);
-    fputs(row->limit_kind == ABSOLUTE ? ",\"limit_of\":\"thrum\"," : ",\"limit_of\":\"ratio\",", out);
+    put_number(out, "limit", has_limit(b, row, w) ? row->limit : NAN);
+    fputc(',', out);
+    put_text(out, "limit_of",
+             row->limit_kind == ABSOLUTE        ? "thrum"
+             : row->limit_kind == OF_SEQUENTIAL ? "thrum/sequential"
+                                                : "ratio");
+    fputc(',', out);
     put_number(out, "thrum_best", result.thrum_best);
     fputc(',', out);
     put_number(out, "to_one_worker", result.to_one_worker);
@@ -593,7 +628,8 @@ static const char help[] =
     "Usage: thrum bench [OPTION]... [WORK]...\n"
     "\n"
     "Measures thrum beside oneTBB, libgomp and libomp (those that were found when thrum was built), pass by pass in\n"
-    "turn, and prints medians. Without a WORK, all of them; 'small' stands for all whose name begins with it.\n"
+    "turn, and prints medians. A WORK is the name of one, of a group ('base', 'control'), or the beginning of several\n"
+    "names ('small'). Without a WORK, the group 'base'.\n"
     "\n"
     "  --workers LIST   numbers of workers to measure with (default 1,2)\n"
     "  --passes N       passes per work, after one to warm up (default 11; a few works take 3)\n"
@@ -604,12 +640,12 @@ static const char help[] =
     "  --list           list the works\n"
     "  -h, --help       show this help\n"
     "\n"
-    "'limit' is relative to oneTBB or, with 'abs', in the row's own unit. OpenMP's numbers include making the tasks.\n";
+    "'limit' is relative to oneTBB; with 'abs' in the row's own unit; with 'seq' relative to sequential code. OpenMP's numbers include making the tasks.\n";
 
 static int list_works(void)
 {
     for (int i = 0; i < ROWS; i++)
-        printf("%-24s %-6s %s\n", rows[i].work, rows[i].unit, rows[i].help);
+        printf("%-24s %-8s %-6s %s\n", rows[i].work, groups[rows[i].group], rows[i].unit, rows[i].help);
     return TOOL_DONE;
 }
 
@@ -629,11 +665,23 @@ static int unknown_work(const char *word)
     return TOOL_USAGE;
 }
 
-/* A work by its name, or all works whose name begins with the word and a hyphen. */
+static bool select_group(struct bench *b, const char *word)
+{
+    int group = 0;
+    while (group < GROUPS && strcmp(groups[group], word) != 0)
+        group++;
+    for (int i = 0; i < ROWS && group < GROUPS; i++)
+        b->selected[i] = b->selected[i] || rows[i].group == (enum group)group;
+    return group < GROUPS;
+}
+
+/* A group, a work by its name, or all works whose name begins with the word and a hyphen. */
 static int select_work(struct bench *b, const char *word)
 {
     size_t length = strlen(word);
     bool found = false;
+    if (select_group(b, word))
+        return TOOL_GO_ON;
     for (int i = 0; i < ROWS; i++)
         if (strcmp(rows[i].work, word) == 0)
             found = b->selected[i] = true;
@@ -652,8 +700,8 @@ static int select_works(struct bench *b, const char **words, size_t count)
         if (code != TOOL_GO_ON)
             return code;
     }
-    for (int i = 0; i < ROWS && count == 0; i++)
-        b->selected[i] = true;
+    if (count == 0)
+        select_group(b, groups[0]);
     return TOOL_GO_ON;
 }
 

@@ -5,6 +5,7 @@
 #ifndef THRUM_THRUM_H
 #define THRUM_THRUM_H
 
+#include <thrum/algorithm.h>
 #include <thrum/error.h>
 #include <thrum/executor.h>
 #include <thrum/graph.h>

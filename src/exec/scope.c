@@ -43,6 +43,7 @@
  * stack, that is, the child's descendants.
  */
 #include "exec/exec_int.h"
+#include "exec/inside.h"
 
 #include "base/alloc.h"
 #include "sys/barrier.h"
@@ -394,11 +395,16 @@ void(thrum_scope_open)(thrum_scope *scope, thrum_scope *up)
         open_outside(scope, NULL);
 }
 
+bool thrum__inside(const thrum_executor *ex)
+{
+    const worker *self = thrum__self;
+    return self && self->root && (!ex || self->ex == ex);
+}
+
 void thrum_scope_open_on(thrum_scope *scope, thrum_executor *ex)
 {
-    worker *self = thrum__self;
-    if (self && self->root && (!ex || self->ex == ex))
-        open_in(scope, &self->spawn, self->root);
+    if (thrum__inside(ex))
+        open_in(scope, &thrum__self->spawn, thrum__self->root);
     else
         open_outside(scope, ex);
 }

@@ -199,6 +199,11 @@ void thrum__graph_destroy(thrum_graph *graph)
         thrum__free(graph->slabs);
         graph->slabs = older;
     }
+    while (graph->kept) {
+        thrum__kept *older = graph->kept->older;
+        thrum__free(graph->kept);
+        graph->kept = older;
+    }
     thrum__names_drop(graph->names);
     thrum__free(graph->chunks);
     thrum__free(atomic_load_explicit(&graph->run_message, memory_order_relaxed));
@@ -337,6 +342,31 @@ thrum_task *thrum_scope_task_new(thrum_graph *graph, thrum_scope_fn *fn, void *a
     if (task)
         *task = (thrum_task){.fn.scope = fn, .arg = arg, .strong = THRUM__IS_SCOPE};
     return task;
+}
+
+thrum_task *thrum__scope_task_copy(thrum_graph *graph, const char *what, int err, thrum_scope_fn *fn, const void *arg,
+                                   size_t size)
+{
+    char sentence[512];
+    snprintf(sentence, sizeof sentence, "%s", thrum__last_fault());
+    if (!graph)
+        return null_argument(NULL, what);
+    if (thrum__graph_open(graph, what))
+        return NULL;
+    if (err) {
+        thrum__graph_fail(graph, err, "%s", sentence);
+        return NULL;
+    }
+    thrum__kept *kept = thrum__alloc(sizeof *kept + size);
+    if (!kept) {
+        thrum__graph_fail(graph, THRUM_ENOMEM, "%s: no memory for a task of graph '%s'", what, graph_name(graph));
+        return NULL;
+    }
+    kept->older = graph->kept;
+    kept->size = size;
+    memcpy(kept->bytes, arg, size);
+    graph->kept = kept;
+    return thrum_scope_task_new(graph, fn, kept->bytes);
 }
 
 thrum_task *thrum_placeholder_new(thrum_graph *graph)

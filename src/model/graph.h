@@ -88,6 +88,8 @@ typedef struct thrum__names {
     size_t capacity;
 } thrum__names;
 
+struct thrum__kept;
+
 /* Bits of the state. 0: may be built on without further question. A graph that runs is frozen. */
 enum { THRUM__FROZEN = 1, THRUM__FAILED = 2 };
 
@@ -105,6 +107,7 @@ struct thrum_graph {
     struct thrum__log_room *log_room; /* memory for logs, the newest */
     uint64_t edges;
     thrum__names *names;
+    struct thrum__kept *kept; /* arguments that the graph owns, the newest first */
 
     uintptr_t *list;
     size_t list_words;
@@ -189,6 +192,12 @@ int thrum__graph_prepare(thrum_graph *graph);
 
 /* For thrum_message. Not a sticky error: the graph can be run again. Any thread. */
 void thrum__graph_keep_message(thrum_graph *graph, const char *text);
+
+/* A scope task for `what`, a building call, whose argument is a copy of `size` bytes that lives as long as the graph. With
+ * `err`, the caller found an argument wrong and has said so in the thread's last sentence: the graph keeps it, and there is
+ * no task. */
+thrum_task *thrum__scope_task_copy(thrum_graph *graph, const char *what, int err, thrum_scope_fn *fn, const void *arg,
+                                   size_t size);
 
 /* The function of a placeholder without work. */
 void thrum__nothing(void *arg);

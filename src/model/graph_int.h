@@ -31,6 +31,13 @@ typedef struct thrum__slab {
     size_t bytes;
 } thrum__slab;
 
+/* A copy of an argument. */
+typedef struct thrum__kept {
+    struct thrum__kept *older;
+    size_t size;
+    _Alignas(16) char bytes[];
+} thrum__kept;
+
 /* Keeps the graph's first error; returns `code`. */
 int thrum__graph_fail(thrum_graph *graph, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

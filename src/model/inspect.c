@@ -110,6 +110,8 @@ static size_t bytes_held(const thrum_graph *graph)
     size_t bytes = sizeof *graph + graph->chunk_capacity * sizeof *graph->chunks;
     bytes += (graph->list_words + (graph->sources ? graph->source_count : 0)) * sizeof(void *);
     bytes += graph->names->capacity * sizeof(char *);
+    for (const thrum__kept *kept = graph->kept; kept; kept = kept->older)
+        bytes += sizeof *kept + kept->size;
     /* Of the chunks only what is used takes memory. */
     return bytes + thrum__task_count(graph) * sizeof(thrum_task) + graph->chunk_count * sizeof(thrum__chunk);
 }
