@@ -431,14 +431,14 @@ static size_t divisor_for(const domain *d)
  * may end at any moment, and the executor with it, so what is needed later is read before. */
 static void begin_published(thrum__run *run, thrum_executor *ex)
 {
-    _Atomic uint32_t *done = &run->handle->done;
+    _Atomic uint32_t *state = &run->handle->state;
     bool threadless = ex->threadless;
     atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
     atomic_store_explicit(&run->strands, 1, memory_order_release);
     open_list_add(&ex->cpu, run);
     /* Where there are no threads, whoever sleeps in a wait for it must do it. */
     if (threadless)
-        thrum__futex_wake(done, INT_MAX);
+        thrum__futex_wake(state, INT_MAX);
 }
 
 void thrum__run_detached_ended(thrum_handle *handle)

@@ -167,20 +167,26 @@ static bool search(worker *w, found *f)
     for (;;) {
         for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
             if (atomic_load_explicit(&w->ex->stop, memory_order_relaxed))
-                return false;
-            if (thrum__find(w, f))
+                return thrum__stand_down(w, f);
+            if (thrum__find(w, f)) {
+                thrum__stand_down_busy(w);
                 return true;
-            for (int pause = 0; pause < PAUSES_PER_LOOK; pause++)
+            }
+            for (int pause = 0; pause < PAUSES_PER_LOOK; pause++) {
+                if (thrum__handed(w, f))
+                    return true;
                 thrum__relax();
+            }
         }
+        thrum__stand(w);
         thrum__life_view view = thrum__life_look(&d->life);
         if (view.searching > 1 + d->life.limit / 4 || view.awake > d->life.limit || must_make_way(d))
-            return false;
+            return thrum__stand_down(w, f);
         int64_t now = thrum__now();
         if (!since)
             since = now;
         if (now - since >= d->spin_ns)
-            return false;
+            return thrum__stand_down(w, f);
         if (now - since > THRUM__POLITE_NS)
             sched_yield();
     }
@@ -221,8 +227,9 @@ static void work_while_there_is_some(worker *w, found *f)
         if (f->kind == FOUND_FUNCTION) {
             thrum__handle_call(w, f->handle);
             if (thrum__handle_ends_quietly(f->handle)) {
-                /* Searching again before the waiter knows: what it submits next wakes nobody else. */
+                /* Searching again before the waiter knows: what it submits next is handed over and wakes nobody. */
                 thrum__life_start_search(&d->life);
+                thrum__stand(w);
                 thrum__handle_lower(f->handle);
                 return;
             }
