@@ -86,9 +86,9 @@ struct thrum_handle {
     _Atomic(thrum__run *) run;            /* of graphs: while it runs, else NULL */
     _Atomic(const void *) ender;          /* the thread that calls the callbacks: the address of its thrum__self */
     _Atomic(thrum_handle *) awaited_from; /* a handle one of whose tasks waits for this one */
-    thrum_handle *next, *previous;        /* in the graph's queue or the domain's; the first one's previous is the last */
-    _Atomic uint32_t queued; /* of functions: in the domain's queue; whoever takes it from there runs it */
-    thrum__lock lock;        /* callbacks */
+    thrum_handle *next, *previous; /* in the graph's queue or the domain's; the first one's previous is the last */
+    _Atomic uint32_t queued;       /* of functions: in the domain's queue; whoever takes it from there runs it */
+    thrum__lock lock;              /* callbacks */
     callback *callbacks, **last_callback;
 };
 
@@ -156,6 +156,7 @@ struct domain {
     /* Where a searching worker waits to be handed a function: see handle.c. */
     _Alignas(64) _Atomic uintptr_t handover;
     _Atomic int stander_cpu; /* where it ran when it came to stand there */
+    atomic_bool move_asked;  /* it shares its core with whoever waits for it */
     /* The queue, on a line of its own: it goes from core to core. */
     _Alignas(64) thrum__lock lock;
     _Atomic uint32_t waiting; /* how many of both that follow: to look at without the lock */
@@ -175,7 +176,7 @@ struct thrum_executor {
     _Alignas(64) _Atomic uint64_t started, ended; /* handles, by threads that are no workers of this executor */
     _Alignas(64) _Atomic uint32_t stop;
     _Atomic uint32_t awaited; /* somebody sleeps until all have ended; a futex */
-    uint32_t generation; /* of the process: a fork's child has another */
+    uint32_t generation;      /* of the process: a fork's child has another */
     bool callers_help, threadless, watched;
     int workers;
     enum thrum__bind bind;

@@ -93,13 +93,13 @@ static thrum_handle *handle_alloc(void)
 /* Plain: whoever else comes to see the handle does so through the queue, the graph's word or the run's strands. */
 static void handle_init(thrum_handle *handle, thrum_executor *ex, enum handle_work work)
 {
-    *handle = (thrum_handle){.object = {.kind = THRUM__KIND_HANDLE,
-                                        .root = {.attention = ex->watched ? THRUM__WATCHED : 0, .run = handle}},
-                             .pending = 1,
-                             .work = (uint8_t)work,
-                             .root = &handle->object.root,
-                             .ex = ex,
-                             .last_callback = &handle->callbacks};
+    *handle = (thrum_handle){
+        .object = {.kind = THRUM__KIND_HANDLE, .root = {.attention = ex->watched ? THRUM__WATCHED : 0, .run = handle}},
+        .pending = 1,
+        .work = (uint8_t)work,
+        .root = &handle->object.root,
+        .ex = ex,
+        .last_callback = &handle->callbacks};
 }
 
 thrum_handle *thrum__handle_new(thrum_executor *ex, enum handle_work work)
@@ -340,6 +340,10 @@ void thrum__stand(worker *w)
     uintptr_t nobody = 0;
     if (w->stands || atomic_load_explicit(&d->handover, memory_order_relaxed) != 0)
         return;
+    if (atomic_load_explicit(&d->move_asked, memory_order_relaxed)) {
+        atomic_store_explicit(&d->move_asked, false, memory_order_relaxed);
+        thrum__change_cpu();
+    }
     atomic_store_explicit(&d->stander_cpu, sched_getcpu(), memory_order_relaxed);
     w->stands = atomic_compare_exchange_strong_explicit(&d->handover, &nobody, STANDS, memory_order_relaxed,
                                                         memory_order_relaxed);
@@ -351,14 +355,21 @@ bool thrum__stand_down(worker *w, found *f)
         return false;
     w->stands = false;
     uintptr_t word = atomic_exchange_explicit(&w->domain->handover, 0, memory_order_acquire);
+    if (word == STANDS)
+        return false;
     *f = (found){.kind = FOUND_FUNCTION, .handle = (thrum_handle *)word};
-    return word != STANDS;
+    return true;
 }
 
 bool thrum__handed(worker *w, found *f)
 {
-    return w->stands && atomic_load_explicit(&w->domain->handover, memory_order_relaxed) != STANDS &&
-           thrum__stand_down(w, f);
+    if (!w->stands)
+        return false;
+    uintptr_t word = atomic_load_explicit(&w->domain->handover, memory_order_relaxed);
+    if (word == STANDS)
+        return false;
+    thrum__fetch_to_write((void *)word);
+    return thrum__stand_down(w, f);
 }
 
 /* Only while nothing is queued: what one thread submits begins in that order. */
@@ -563,6 +574,16 @@ static void sleep_on(thrum_handle *handle, int64_t timeout_ns)
 
 enum { LOOKS_PER_CLOCK = 16, THREADLESS_NAP_NS = 1000000 };
 
+/* A function that nobody fetches although a worker stands there: the worker waits for this very core. The system may leave
+ * two threads that both look on one core for long, though another is idle; so the worker is asked to move. */
+static void ask_to_move(const thrum_handle *handle)
+{
+    domain *d = &handle->ex->cpu;
+    if (atomic_load_explicit(&d->handover, memory_order_relaxed) == (uintptr_t)handle &&
+        atomic_load_explicit(&d->stander_cpu, memory_order_relaxed) == sched_getcpu())
+        atomic_store_explicit(&d->move_asked, true, memory_order_relaxed);
+}
+
 /* Looks a while, in the hope that it is about to end: a switch of threads costs more. Soon it offers its core to others
  * between looks: the thread that it waits for may be waiting for that. */
 static bool spin_on(const thrum_handle *handle, int64_t ns)
@@ -575,8 +596,10 @@ static bool spin_on(const thrum_handle *handle, int64_t ns)
             thrum__relax();
         }
         now = thrum__now();
-        if (now - begin > THRUM__POLITE_NS)
+        if (now - begin > THRUM__POLITE_NS) {
+            ask_to_move(handle);
             sched_yield();
+        }
     }
     return false;
 }
