@@ -89,7 +89,7 @@ struct thrum_handle {
     thrum_handle *next, *previous; /* in the graph's queue or the domain's; the first one's previous is the last */
     _Atomic uint32_t queued;       /* of functions: in the domain's queue; whoever takes it from there runs it */
     thrum__lock lock;              /* callbacks */
-    callback *callbacks, **last_callback;
+    callback *callbacks, *last_callback;
 };
 
 /* ---- Runs --------------------------------------------------------------------------------------------------------- */

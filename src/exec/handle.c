@@ -90,16 +90,25 @@ static thrum_handle *handle_alloc(void)
 
 /* ---- Making and releasing ----------------------------------------------------------------------------------------- */
 
-/* Plain: whoever else comes to see the handle does so through the queue, the graph's word or the run's strands. */
-static void handle_init(thrum_handle *handle, thrum_executor *ex, enum handle_work work)
+/* Everything but what is as it was after the end of the handle that this memory was before, which is as in zeroed memory:
+ * no callbacks, the lock free, in no queue. Relaxed: whoever else comes to see the handle does so through a queue, the
+ * graph's word or the run's strands. */
+static void handle_init(thrum_handle *handle, thrum_executor *ex, enum handle_work work, worker *borrower)
 {
-    *handle = (thrum_handle){
-        .object = {.kind = THRUM__KIND_HANDLE, .root = {.attention = ex->watched ? THRUM__WATCHED : 0, .run = handle}},
-        .pending = 1,
-        .work = (uint8_t)work,
-        .root = &handle->object.root,
-        .ex = ex,
-        .last_callback = &handle->callbacks};
+    handle->object = (thrum__object){
+        THRUM__KIND_HANDLE, {.attention = ex->watched ? THRUM__WATCHED : 0, .code = 0, .message = NULL, .run = handle}};
+    atomic_store_explicit(&handle->state, 0, memory_order_relaxed);
+    atomic_store_explicit(&handle->pending, 1, memory_order_relaxed);
+    handle->work = (uint8_t)work;
+    handle->quiet = handle->frees_arg = false;
+    handle->root = &handle->object.root;
+    handle->ex = ex;
+    handle->borrower = borrower;
+    handle->owner = NULL;
+    handle->graph = NULL;
+    atomic_store_explicit(&handle->run, NULL, memory_order_relaxed);
+    atomic_store_explicit(&handle->ender, NULL, memory_order_relaxed);
+    atomic_store_explicit(&handle->awaited_from, NULL, memory_order_relaxed);
 }
 
 thrum_handle *thrum__handle_new(thrum_executor *ex, enum handle_work work)
@@ -107,7 +116,7 @@ thrum_handle *thrum__handle_new(thrum_executor *ex, enum handle_work work)
     thrum_handle *handle = handle_alloc();
     if (!handle)
         return NULL;
-    handle_init(handle, ex, work);
+    handle_init(handle, ex, work, NULL);
     thrum__count_start(ex);
     return handle;
 }
@@ -117,8 +126,7 @@ thrum_handle *thrum__handle_borrow(worker *w)
     thrum_handle *handle = handle_alloc();
     if (!handle)
         return NULL;
-    handle_init(handle, w->ex, WORK_GRAPH);
-    handle->borrower = w;
+    handle_init(handle, w->ex, WORK_GRAPH, w);
     return handle;
 }
 
@@ -168,7 +176,6 @@ static void call_back(thrum_handle *handle)
     thrum__lock_take(&handle->lock);
     callback *first = handle->callbacks;
     handle->callbacks = NULL;
-    handle->last_callback = &handle->callbacks;
     atomic_fetch_and_explicit(&handle->state, ~(uint32_t)CALLBACKS, memory_order_relaxed);
     thrum__lock_give(&handle->lock);
     while (first) {
@@ -270,8 +277,11 @@ int thrum_then(thrum_handle *handle, thrum_fn *fn, void *arg)
         ;
     bool late = seen & DONE;
     if (!late) {
-        *handle->last_callback = c;
-        handle->last_callback = &c->next;
+        if (handle->callbacks)
+            handle->last_callback->next = c;
+        else
+            handle->callbacks = c;
+        handle->last_callback = c;
     }
     thrum__lock_give(&handle->lock);
     if (late) {

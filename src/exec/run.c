@@ -578,6 +578,24 @@ static int runs_itself(const worker *self, const thrum_graph *graph)
     return 0;
 }
 
+/* A graph of one task is a call: there is nothing to share and nobody can join, so it needs no run. */
+static void call_only_task(worker *w, thrum_handle *handle)
+{
+    thrum__run none;
+    size_t count;
+    const thrum_task *task = thrum__task_number_at(handle->graph, 0, &count);
+    thrum__root *outer = w->root;
+    w->root = none.root = handle->root;
+    call(w, &none, &handle->root->attention, task);
+    w->root = outer;
+    thrum__handle_lower(handle);
+}
+
+static bool is_one_call(const thrum_handle *handle)
+{
+    return handle->left == 1 && handle->graph->source_count == 1 && !handle->graph->sources;
+}
+
 /* With a worker to run it: nobody but this call ever sees the handle, so it is a borrowed one. */
 static int run_as(worker *w, thrum_graph *graph, uint64_t n, const worker *from)
 {
@@ -586,7 +604,9 @@ static int run_as(worker *w, thrum_graph *graph, uint64_t n, const worker *from)
     int err = handle ? start(graph, handle, n, &now) : thrum__last_code();
     if (!err) {
         thrum__note_awaited(handle, from);
-        if (now)
+        if (now && is_one_call(handle))
+            call_only_task(w, handle);
+        else if (now)
             begin(handle, w);
         thrum__wait_as(w, handle, from == w);
         err = thrum__handle_outcome(handle);
