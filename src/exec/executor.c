@@ -261,11 +261,17 @@ void thrum__spare_start(domain *d)
 
 /* ---- Guests ------------------------------------------------------------------------------------------------------- */
 
+/* The caller has a place, so where there is one place only nobody else claims anything now. */
 static bool guest_claim(worker *w)
 {
     /* Acquire, with the release in thrum__guest_leave: the last guest's traces are there. */
-    return atomic_load_explicit(&w->taken, memory_order_relaxed) == 0 &&
-           atomic_exchange_explicit(&w->taken, 1, memory_order_acquire) == 0;
+    if (atomic_load_explicit(&w->taken, memory_order_acquire) != 0)
+        return false;
+    if (w->spawn.alone) {
+        atomic_store_explicit(&w->taken, 1, memory_order_relaxed);
+        return true;
+    }
+    return atomic_exchange_explicit(&w->taken, 1, memory_order_acquire) == 0;
 }
 
 static worker *guest_find(thrum_executor *ex)

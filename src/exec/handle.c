@@ -65,7 +65,8 @@ static bool may_keep(void)
 
 static void handle_free(thrum_handle *handle)
 {
-    thrum__free(handle->object.root.message);
+    if (handle->object.root.message)
+        thrum__free(handle->object.root.message);
     handle->object.kind = 0;
     if (!may_keep()) {
         thrum__free(handle);

@@ -113,8 +113,7 @@ void thrum__wake_one(domain *d)
 void thrum__step_aside(worker *w)
 {
     domain *d = w->domain;
-    thrum__life_leave(&d->life);
-    thrum__life_view view = thrum__life_look(&d->life);
+    thrum__life_view view = thrum__life_leave(&d->life);
     /* Nobody asleep and too few awake: some are parked. A guest must look too: they may have parked while it was here. */
     if (view.top < 0 && view.awake < d->life.limit && !w->ex->threadless) {
         thrum__spare_start(d);
