@@ -2,13 +2,14 @@
  *
  * Handles: submitted functions, waiting, callbacks, and how something ends.
  *
- * Who may touch a handle: the user until release, the executor until it has ended; whoever comes second frees it. Both say
- * so in `state`, each by one step. `pending` counts what must end before it has ended; whoever lowers it to zero ends it.
+ * Who may touch a handle: the user until release, the executor until it has ended; whoever comes second frees it. Both
+ * say so in `state`, each by one step. `pending` counts what must end before it has ended; whoever lowers it to zero ends
+ * it.
  *
  * The end, in this order: the graph's queue moves on (so that a waiter may free the graph), callbacks are called, DONE is
- * set, waiters are woken, the executor is told, and the next run of the graph begins. Setting DONE is a release; reading it
- * in thrum_wait and thrum_done is an acquire: what the tasks wrote is there for whoever waited. After setting it the ender
- * does not touch the handle, unless it is the one to free it.
+ * set, waiters are woken, the executor is told, and the next run of the graph begins. Setting DONE is a release; reading
+ * it in thrum_wait and thrum_done is an acquire: what the tasks wrote is there for whoever waited. After setting it the
+ * ender does not touch the handle, unless it is the one to free it.
  */
 #include "exec/exec_int.h"
 
