@@ -17,6 +17,7 @@ extern "C" {
 #endif
 
 enum { SUBMIT_HOT, SUBMIT_HOT_SPIN, SUBMIT_IDLE, SUBMIT_CALLER };
+enum { SUBMIT_OWN_LINE = 128 }; /* alignment of what the function writes: no line of what its caller reads */
 enum { SUBMIT_HOT_COUNT = 5000, SUBMIT_IDLE_COUNT = 60, SUBMIT_CALLER_COUNT = 200000, SUBMIT_WARM_UP = 200 };
 
 /* Calls once(arg), which submits and waits, as often as the variant asks for and returns the time of one call. Each

@@ -27,7 +27,7 @@ struct submit_state {
     std::mutex mutex;
     std::condition_variable condition;
     std::atomic<bool> ready{false};
-    volatile uint64_t done = 0;
+    alignas(SUBMIT_OWN_LINE) volatile uint64_t done = 0;
 
     submit_state(const bench_request &r, int callers)
         : request(r), limit(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(r.workers + callers)),

@@ -9,7 +9,7 @@ typedef struct submit_state {
     bench_request request;
     thrum_executor *executor;
     thrum_graph *graph; /* of one task, for the caller to run */
-    volatile uint64_t done;
+    _Alignas(SUBMIT_OWN_LINE) volatile uint64_t done;
 } submit_state;
 
 static void raise_done(void *arg)
@@ -43,9 +43,11 @@ static void close_submit(void *arg)
 
 static void *open_submit(const bench_request *request)
 {
-    submit_state *state = bench_alloc(1, sizeof *state);
+    submit_state *state = aligned_alloc(SUBMIT_OWN_LINE, sizeof *state);
+    if (!state)
+        return NULL;
     enum thrum_callers callers = request->variant == SUBMIT_CALLER ? THRUM_CALLERS_HELP : THRUM_CALLERS_BLOCK;
-    state->request = *request;
+    *state = (submit_state){.request = *request};
     state->executor = thrum_executor_new(&(thrum_config){.workers = request->workers, .callers = callers});
     state->graph = thrum_graph_new("one task");
     thrum_task_new(state->graph, raise_done, (void *)&state->done);

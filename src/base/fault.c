@@ -83,11 +83,6 @@ void thrum__root_fail(thrum__root *root, int code, const char *text)
     __atomic_fetch_or(&root->attention, THRUM__CANCELLED, __ATOMIC_RELAXED);
 }
 
-int thrum__root_code(const thrum__root *root)
-{
-    return __atomic_load_n(&root->code, __ATOMIC_RELAXED);
-}
-
 const char *thrum__root_text(const thrum__root *root)
 {
     const char *text = __atomic_load_n(&root->message, __ATOMIC_ACQUIRE);

@@ -45,7 +45,10 @@ int thrum__last_code(void);
 
 /* Keeps `code` and a copy of `text` if it is the root's first error, and cancels what belongs to the root. Any thread. */
 void thrum__root_fail(thrum__root *root, int code, const char *text);
-int thrum__root_code(const thrum__root *root);
+static inline int thrum__root_code(const thrum__root *root)
+{
+    return __atomic_load_n(&root->code, __ATOMIC_RELAXED);
+}
 const char *thrum__root_text(const thrum__root *root);
 /* Back to no error. Only while nothing that belongs to the root runs. */
 void thrum__root_clear(thrum__root *root);

@@ -56,37 +56,43 @@ typedef struct callback {
     void *arg;
 } callback;
 
-enum { GOING, AWAITED, DONE }; /* thrum_handle.done: nobody sleeps on it; somebody does; ended */
+/* Bits of thrum_handle.state. */
+enum {
+    DONE = 1,      /* ended; the last touch of the one who ended it, unless RELEASED was there before */
+    AWAITED = 2,   /* somebody sleeps on it */
+    RELEASED = 4,  /* the user is through with it: whoever ends it frees it */
+    CALLBACKS = 8, /* the list of callbacks is not empty */
+};
 
 enum handle_work { WORK_GRAPH, WORK_FN, WORK_SCOPE };
 
+/* The first line is all that a worker touches of a submitted function (WORK_FN): it goes to the worker's core and back. */
 struct thrum_handle {
-    thrum__object object;                 /* root.run is the handle itself */
-    _Atomic uint32_t done;                /* a futex */
-    _Atomic uint32_t holders;             /* the user, and the executor until it is done */
-    _Atomic uint32_t pending;             /* the work itself, and each detached function */
-    _Atomic uint32_t queued;              /* of functions: in the domain's queue; whoever takes it from there runs it */
-    _Atomic(thrum__run *) run;            /* of graphs: while it runs, else NULL */
-    _Atomic(const void *) ender;          /* the thread that calls the callbacks: the address of its thrum__self */
-    _Atomic(thrum_handle *) awaited_from; /* a handle one of whose tasks waits for this one */
-    thrum__root *root;                    /* where its tasks' errors go: its own, or its owner's */
-    thrum_executor *ex;
-    thrum_graph *graph;
-    uint64_t left; /* runs to go; only whoever ended the last one touches it */
+    _Alignas(64) thrum__object object; /* root.run is the handle itself */
+    _Atomic uint32_t state;            /* a futex */
+    _Atomic uint32_t pending;          /* the work itself, and each detached function */
     union {
         thrum_fn *plain;
         thrum_scope_fn *scope;
     } fn;
     void *arg;
-    enum handle_work work;
-    bool borrowed;                 /* only the call that runs it sees it: no holders, no callbacks */
-    bool quiet;                    /* no handle was given out: errors go to the executor */
-    bool frees_arg;                /* of functions: the argument is a copy */
-    thrum_handle *owner;           /* of detached functions: the handle in whose `pending` they count */
+    uint8_t work;   /* enum handle_work */
+    bool quiet;     /* no handle was given out: errors go to the executor */
+    bool frees_arg; /* of scope functions: the argument is a copy */
+
+    _Alignas(64) thrum__root *root; /* where its tasks' errors go: its own, or its owner's; of functions its own */
+    thrum_executor *ex;
+    worker *borrower;    /* only the call that runs it sees it, in this worker: never released, no callbacks */
+    thrum_handle *owner; /* of detached functions: the handle in whose `pending` they count */
+    thrum_graph *graph;
+    uint64_t left;                        /* runs to go; only whoever ended the last one touches it */
+    _Atomic(thrum__run *) run;            /* of graphs: while it runs, else NULL */
+    _Atomic(const void *) ender;          /* the thread that calls the callbacks: the address of its thrum__self */
+    _Atomic(thrum_handle *) awaited_from; /* a handle one of whose tasks waits for this one */
     thrum_handle *next, *previous; /* in the graph's queue or the domain's; the first one's previous is the last */
+    _Atomic uint32_t queued;       /* of functions: in the domain's queue; whoever takes it from there runs it */
     thrum__lock lock;              /* callbacks */
-    atomic_bool has_callbacks;     /* for a look without the lock */
-    callback *callbacks, **last_callback;
+    callback *callbacks, *last_callback;
 };
 
 /* ---- Runs --------------------------------------------------------------------------------------------------------- */
@@ -141,8 +147,8 @@ struct worker {
     thrum_executor *ex;
     uint64_t random;
     thrum__ring ring;     /* events == NULL: no trace */
-    thrum__run *kept_run; /* one of each is kept for the next run that starts here */
-    thrum_handle *kept_handle;
+    thrum__run *kept_run; /* for the next run that starts here */
+    bool stands;          /* at the domain's hand-over: see handle.c */
     int index;
     enum worker_kind kind;
     worker *outer;        /* guests: what the thread was before, in an executor that it works for */
@@ -159,6 +165,8 @@ struct worker {
     _Atomic uint32_t alone_runs;          /* length of `alone` */
     _Atomic uint32_t hidden_sources;      /* runs in `alone` that have sources left */
     thrum__run *alone;                    /* runs that it has alone, the innermost first */
+
+    _Atomic uint64_t started, ended; /* handles, by this worker, which alone writes them: see thrum__all_ended */
 
     thrum__deque deque;                          /* graph tasks; aligned by itself */
     _Alignas(64) thrum__lock door;               /* see door.c */
@@ -182,6 +190,10 @@ struct domain {
     _Atomic uint32_t napping;   /* workers that search with long pauses */
     _Atomic uint32_t published; /* a futex to wake them by */
     _Atomic uint32_t returning; /* threads that want their place back: see thrum__enter_anyway */
+    /* Where a searching worker waits to be handed a function: see handle.c. */
+    _Alignas(64) _Atomic uintptr_t handover;
+    _Atomic int stander_cpu; /* where it ran when it came to stand there */
+    atomic_bool move_asked;  /* it shares its core with whoever waits for it */
     /* The queue, on a line of its own: it goes from core to core. */
     _Alignas(64) thrum__lock lock;
     _Atomic uint32_t waiting; /* how many of both that follow: to look at without the lock */
@@ -198,10 +210,10 @@ typedef struct thrum__held_names {
 struct thrum_executor {
     thrum__object object;
     domain cpu;
-    _Alignas(64) _Atomic uint32_t outstanding; /* handles not done, but for borrowed ones; a futex */
-    _Atomic uint32_t awaited;                  /* somebody sleeps on it */
+    _Alignas(64) _Atomic uint64_t started, ended; /* handles, by threads that are no workers of this executor */
     _Alignas(64) _Atomic uint32_t stop;
-    uint32_t generation; /* of the process: a fork's child has another */
+    _Atomic uint32_t awaited; /* somebody sleeps until all have ended; a futex */
+    uint32_t generation;      /* of the process: a fork's child has another */
     bool callers_help, threadless, watched;
     int workers;
     enum thrum__bind bind;
@@ -231,8 +243,9 @@ bool thrum__executor_foreign(const thrum_executor *ex);
 bool thrum__executor_rests(const thrum_executor *ex);
 /* The same after at most `ns`: whoever ended the last run may still be on its way out when the run's waiter asks. */
 bool thrum__executor_comes_to_rest(const thrum_executor *ex, int64_t ns);
-void thrum__outstanding_raise(thrum_executor *ex);
-void thrum__outstanding_lower(thrum_executor *ex);
+/* A handle is there, borrowed ones aside; it has ended. */
+void thrum__count_start(thrum_executor *ex);
+void thrum__count_end(thrum_executor *ex);
 
 /* Makes the calling thread a worker of the executor: NULL if all places are taken (unless `anyway`) or without memory. */
 worker *thrum__guest_enter(thrum_executor *ex, bool anyway);
@@ -360,12 +373,15 @@ thrum_handle *thrum__graph_end_run(thrum_handle *handle);
 
 /* ---- handle.c ----------------------------------------------------------------------------------------------------- */
 
+/* Once, before the first executor. */
+void thrum__handles_init(void);
 thrum_handle *thrum__handle_new(thrum_executor *ex, enum handle_work work);
-/* A handle for a graph's run that only the borrowing call sees; each worker keeps one. */
+/* A handle for a graph's run that only the borrowing call sees. */
 thrum_handle *thrum__handle_borrow(worker *w);
 void thrum__handle_return(worker *w, thrum_handle *handle);
+/* Nobody will release it: it is freed when it ends. Before it starts. */
+void thrum__handle_leave_alone(thrum_handle *handle);
 int thrum__handle_outcome(const thrum_handle *handle);
-void thrum__handle_drop(thrum_handle *handle);
 void thrum__handle_abandon(thrum_handle *handle); /* one that was never started */
 bool thrum__pending_lower(thrum_handle *handle);  /* one of its pending parts has ended; true: it was the last */
 void thrum__handle_lower(thrum_handle *handle);   /* the same, and ends it if it was the last */
@@ -375,6 +391,13 @@ void thrum__handle_call(worker *w, thrum_handle *handle);    /* the function alo
 bool thrum__handle_ends_quietly(const thrum_handle *handle); /* ending it calls no user's function */
 void thrum__queue_put(domain *d, thrum_handle *handle);
 thrum_handle *thrum__queue_take(domain *d, const thrum_handle *owner);
+/* A searching worker comes to stand at the hand-over, if nobody does; looks whether it has been handed a function; leaves.
+ * True: it has, and does not stand there any more. */
+void thrum__stand(worker *w);
+bool thrum__handed(worker *w, found *f);
+bool thrum__stand_down(worker *w, found *f);
+/* Leaves for something else that it has found: what it may have been handed goes to the queue. */
+void thrum__stand_down_busy(worker *w);
 void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task);
 /* The task that `self` runs, if any, is going to wait for the handle. */
 void thrum__note_awaited(thrum_handle *handle, const worker *self);

@@ -31,9 +31,10 @@ static void count_fork(void)
     thrum__self = NULL;
 }
 
-static void watch_forks(void)
+static void prepare_process(void)
 {
     pthread_atfork(NULL, NULL, count_fork);
+    thrum__handles_init();
 }
 
 bool thrum__executor_foreign(const thrum_executor *ex)
@@ -56,18 +57,69 @@ int thrum__executor_usable(const thrum_executor *ex, const char *what)
 
 /* ---- Outstanding work --------------------------------------------------------------------------------------------- */
 
-void thrum__outstanding_raise(thrum_executor *ex)
+static void raise_owner(_Atomic uint64_t *count, memory_order order)
 {
-    atomic_fetch_add_explicit(&ex->outstanding, 1, memory_order_relaxed);
+    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1, order);
 }
 
-/* Sequentially consistent with `awaited` in drain: either the waiter sees the last lowering, or this sees the waiter.
- * After the last lowering the executor may be gone: the futex call names an address and touches nothing. */
-void thrum__outstanding_lower(thrum_executor *ex)
+/* Relaxed: the handle's end comes after, and is a release. */
+void thrum__count_start(thrum_executor *ex)
 {
-    bool awaited = atomic_load_explicit(&ex->awaited, memory_order_seq_cst);
-    if (atomic_fetch_sub_explicit(&ex->outstanding, 1, memory_order_seq_cst) == 1 && awaited)
-        thrum__futex_wake(&ex->outstanding, INT_MAX);
+    worker *self = thrum__self;
+    if (self && self->ex == ex)
+        raise_owner(&self->started, memory_order_relaxed);
+    else
+        atomic_fetch_add_explicit(&ex->started, 1, memory_order_relaxed);
+}
+
+static uint64_t all_ended_by(const thrum_executor *ex)
+{
+    const domain *d = &ex->cpu;
+    uint64_t sum = atomic_load_explicit(&ex->ended, memory_order_acquire);
+    for (int i = 0; i < atomic_load_explicit(&d->count, memory_order_acquire); i++)
+        sum += atomic_load_explicit(&d->workers[i]->ended, memory_order_acquire);
+    return sum;
+}
+
+static uint64_t all_started_by(const thrum_executor *ex)
+{
+    const domain *d = &ex->cpu;
+    uint64_t sum = atomic_load_explicit(&ex->started, memory_order_relaxed);
+    for (int i = 0; i < atomic_load_explicit(&d->count, memory_order_acquire); i++)
+        sum += atomic_load_explicit(&d->workers[i]->started, memory_order_relaxed);
+    return sum;
+}
+
+/* Every worker counts for itself, so that nothing is shared per handle. The counters only grow, an end comes after its
+ * start, and whoever sees the end (an acquire, with the release in thrum__count_end) sees the start too, and the worker
+ * that counted it. So the ends, summed up first, are at most the starts; and if they are equal, then between the two
+ * sums nothing was outstanding. */
+static bool all_ended(const thrum_executor *ex)
+{
+    uint64_t ended = all_ended_by(ex);
+    return ended == all_started_by(ex);
+}
+
+/* A worker of the executor may touch it after its last handle has ended: its thread is joined, or it is a guest that has
+ * not left. So it looks at `awaited` after counting; the barrier's heavy half is in drain: either this sees `awaited`, or
+ * whoever waits sees the count. Another thread must look before: the executor may be gone right after. In the gap that
+ * this leaves, whoever waits naps and does not sleep. (A futex call names an address and touches nothing.) */
+void thrum__count_end(thrum_executor *ex)
+{
+    worker *self = thrum__self;
+    if (self && self->ex == ex) {
+        raise_owner(&self->ended, memory_order_release);
+        thrum__barrier_light();
+        if (!atomic_load_explicit(&ex->awaited, memory_order_relaxed) || !all_ended(ex))
+            return;
+        atomic_store_explicit(&ex->awaited, 0, memory_order_relaxed);
+        thrum__futex_wake(&ex->awaited, INT_MAX);
+        return;
+    }
+    bool awaited = atomic_load_explicit(&ex->awaited, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ex->ended, 1, memory_order_release);
+    if (awaited)
+        thrum__futex_wake(&ex->awaited, INT_MAX);
 }
 
 /* Without threads, whatever waits in queues is done by whoever waits for all. */
@@ -84,7 +136,7 @@ static void drain_as_guest(thrum_executor *ex)
 bool thrum__executor_rests(const thrum_executor *ex)
 {
     const domain *d = &ex->cpu;
-    if (atomic_load_explicit(&ex->outstanding, memory_order_seq_cst) != 0)
+    if (!all_ended(ex))
         return false;
     for (int i = d->own; i < atomic_load_explicit(&d->count, memory_order_acquire); i++)
         if (atomic_load_explicit(&d->workers[i]->taken, memory_order_acquire))
@@ -110,11 +162,11 @@ static void drain(thrum_executor *ex)
             drain_as_guest(ex);
         if (thrum__executor_rests(ex))
             return;
-        atomic_store_explicit(&ex->awaited, 1, memory_order_seq_cst);
-        uint32_t left = atomic_load_explicit(&ex->outstanding, memory_order_seq_cst);
+        atomic_store_explicit(&ex->awaited, 1, memory_order_relaxed);
+        thrum__barrier_heavy();
         /* Somebody may have read `awaited` just before: a nap that ends by itself, not a lost wake-up. */
         if (!thrum__executor_rests(ex))
-            thrum__futex_wait(&ex->outstanding, left, 1000000);
+            thrum__futex_wait(&ex->awaited, 1, 1000000);
     }
 }
 
@@ -122,8 +174,6 @@ static void drain(thrum_executor *ex)
 
 static void worker_free(worker *w)
 {
-    thrum__free(w->kept_handle ? w->kept_handle->object.root.message : NULL);
-    thrum__free(w->kept_handle);
     thrum__deque_fini(&w->deque);
     thrum__pages_free(w->spawns, w->spawn_bytes);
     if (w->ring.events)
@@ -215,11 +265,17 @@ void thrum__spare_start(domain *d)
 
 /* ---- Guests ------------------------------------------------------------------------------------------------------- */
 
+/* The caller has a place, so where there is one place only nobody else claims anything now. */
 static bool guest_claim(worker *w)
 {
     /* Acquire, with the release in thrum__guest_leave: the last guest's traces are there. */
-    return atomic_load_explicit(&w->taken, memory_order_relaxed) == 0 &&
-           atomic_exchange_explicit(&w->taken, 1, memory_order_acquire) == 0;
+    if (atomic_load_explicit(&w->taken, memory_order_acquire) != 0)
+        return false;
+    if (w->domain->life.limit == 1) {
+        atomic_store_explicit(&w->taken, 1, memory_order_relaxed);
+        return true;
+    }
+    return atomic_exchange_explicit(&w->taken, 1, memory_order_acquire) == 0;
 }
 
 static worker *guest_find(thrum_executor *ex)
@@ -272,7 +328,7 @@ void thrum__guest_leave(worker *w)
     /* From here on the executor may be gone. */
     atomic_store_explicit(&w->taken, 0, memory_order_release);
     if (awaited)
-        thrum__futex_wake(&ex->outstanding, INT_MAX);
+        thrum__futex_wake(&ex->awaited, INT_MAX);
 }
 
 /* ---- Making ------------------------------------------------------------------------------------------------------- */
@@ -435,7 +491,7 @@ thrum_executor *thrum_executor_new(const thrum_config *config)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     static const thrum_config defaults;
-    pthread_once(&once, watch_forks);
+    pthread_once(&once, prepare_process);
     thrum__barrier_init();
     thrum_executor *ex = thrum__zalloc_aligned(sizeof *ex);
     if (!ex) {

@@ -2,12 +2,14 @@
  *
  * Handles: submitted functions, waiting, callbacks, and how something ends.
  *
- * Who may touch a handle: it has holders (the user until release, the executor until it has ended), and the last one to
- * drop it frees it. `pending` counts what must end before it has ended; whoever lowers it to zero ends it.
+ * Who may touch a handle: the user until release, the executor until it has ended; whoever comes second frees it. Both
+ * say so in `state`, each by one step. `pending` counts what must end before it has ended; whoever lowers it to zero ends
+ * it.
  *
- * The end, in this order: the graph's queue moves on (so that a waiter may free the graph), callbacks are called, `done`
- * is set, waiters are woken, the executor is told, and the next run of the graph begins. Setting `done` is a release; reading it in thrum_wait and thrum_done
- * is an acquire: what the tasks wrote is there for whoever waited.
+ * The end, in this order: the graph's queue moves on (so that a waiter may free the graph), callbacks are called, DONE is
+ * set, waiters are woken, the executor is told, and the next run of the graph begins. Setting DONE is a release; reading
+ * it in thrum_wait and thrum_done is an acquire: what the tasks wrote is there for whoever waited. After setting it the
+ * ender does not touch the handle, unless it is the one to free it.
  */
 #include "exec/exec_int.h"
 
@@ -17,97 +19,149 @@
 #include <limits.h>
 #include <sched.h>
 
-/* ---- Making and dropping ------------------------------------------------------------------------------------------ */
+/* ---- Memory ------------------------------------------------------------------------------------------------------- */
 
-static void handle_init(thrum_handle *handle, thrum_executor *ex, enum handle_work work)
-{
-    handle->object.kind = THRUM__KIND_HANDLE;
-    handle->object.root.run = handle;
-    handle->object.root.attention = ex->watched ? THRUM__WATCHED : 0;
-    handle->root = &handle->object.root;
-    handle->ex = ex;
-    handle->work = work;
-    handle->last_callback = &handle->callbacks;
-    atomic_store_explicit(&handle->holders, 2, memory_order_relaxed);
-    atomic_store_explicit(&handle->pending, 1, memory_order_relaxed);
-}
+/* Each thread keeps some handles that it freed for the next ones that it makes: a thread that submits and waits again and
+ * again uses the same memory, which the worker's core has in its cache. */
+enum { KEPT_MOST = 16 };
 
-thrum_handle *thrum__handle_new(thrum_executor *ex, enum handle_work work)
+static _Thread_local struct {
+    thrum_handle *first; /* linked by `next` */
+    int count;
+    bool at_exit; /* they will be freed when the thread ends */
+} kept;
+
+static pthread_key_t kept_key;
+static bool has_kept_key;
+
+static void free_kept(void *unused)
 {
-    thrum_handle *handle = thrum__zalloc(sizeof *handle);
-    if (!handle) {
-        thrum__fault(THRUM_ENOMEM, "no memory for a handle");
-        return NULL;
+    (void)unused;
+    while (kept.first) {
+        thrum_handle *next = kept.first->next;
+        thrum__free(kept.first);
+        kept.first = next;
     }
-    handle_init(handle, ex, work);
-    thrum__outstanding_raise(ex);
-    return handle;
+    kept.count = KEPT_MOST; /* other destructors may still release handles: those are freed */
 }
 
-/* Relaxed stores: whoever else comes to see the handle does so through the graph's word or the run's strands. */
-static void borrowed_reset(thrum_handle *handle)
+void thrum__handles_init(void)
 {
-    atomic_store_explicit(&handle->done, GOING, memory_order_relaxed);
-    atomic_store_explicit(&handle->ender, NULL, memory_order_relaxed);
-    atomic_store_explicit(&handle->awaited_from, NULL, memory_order_relaxed);
-    thrum__free(handle->object.root.message);
-    handle->object.root.message = NULL;
-    handle->object.root.code = 0;
+    has_kept_key = pthread_key_create(&kept_key, free_kept) == 0;
 }
 
-thrum_handle *thrum__handle_borrow(worker *w)
+/* For programs that unload the library while threads live. */
+static __attribute__((destructor)) void forget_key(void)
 {
-    thrum_handle *handle = w->kept_handle;
-    w->kept_handle = NULL;
-    if (!handle && !(handle = thrum__zalloc(sizeof *handle))) {
-        thrum__fault(THRUM_ENOMEM, "no memory for a handle");
-        return NULL;
-    }
-    borrowed_reset(handle);
-    handle_init(handle, w->ex, WORK_GRAPH);
-    handle->borrowed = true;
-    return handle;
+    if (has_kept_key)
+        pthread_key_delete(kept_key);
+}
+
+static bool may_keep(void)
+{
+    if (!kept.at_exit)
+        kept.at_exit = has_kept_key && pthread_setspecific(kept_key, &kept) == 0;
+    return kept.at_exit && kept.count < KEPT_MOST;
 }
 
 static void handle_free(thrum_handle *handle)
 {
-    if (!handle)
-        return;
-    thrum__free(handle->object.root.message);
+    if (handle->object.root.message)
+        thrum__free(handle->object.root.message);
     handle->object.kind = 0;
-    thrum__free(handle);
+    if (!may_keep()) {
+        thrum__free(handle);
+        return;
+    }
+    handle->next = kept.first;
+    kept.first = handle;
+    kept.count++;
+}
+
+static thrum_handle *handle_alloc(void)
+{
+    thrum_handle *handle = kept.first;
+    if (handle) {
+        kept.first = handle->next;
+        kept.count--;
+    } else if (!(handle = thrum__zalloc_aligned(sizeof *handle))) {
+        thrum__fault(THRUM_ENOMEM, "no memory for a handle");
+    }
+    return handle;
+}
+
+/* ---- Making and releasing ----------------------------------------------------------------------------------------- */
+
+/* Everything but what is as it was after the end of the handle that this memory was before, which is as in zeroed memory:
+ * no callbacks, the lock free, in no queue. Relaxed: whoever else comes to see the handle does so through a queue, the
+ * graph's word or the run's strands. */
+static void handle_init(thrum_handle *handle, thrum_executor *ex, enum handle_work work, worker *borrower)
+{
+    handle->object = (thrum__object){
+        THRUM__KIND_HANDLE, {.attention = ex->watched ? THRUM__WATCHED : 0, .code = 0, .message = NULL, .run = handle}};
+    atomic_store_explicit(&handle->state, 0, memory_order_relaxed);
+    atomic_store_explicit(&handle->pending, 1, memory_order_relaxed);
+    handle->work = (uint8_t)work;
+    handle->quiet = handle->frees_arg = false;
+    handle->root = &handle->object.root;
+    handle->ex = ex;
+    handle->borrower = borrower;
+    handle->owner = NULL;
+    handle->graph = NULL;
+    atomic_store_explicit(&handle->run, NULL, memory_order_relaxed);
+    atomic_store_explicit(&handle->ender, NULL, memory_order_relaxed);
+    atomic_store_explicit(&handle->awaited_from, NULL, memory_order_relaxed);
+}
+
+thrum_handle *thrum__handle_new(thrum_executor *ex, enum handle_work work)
+{
+    thrum_handle *handle = handle_alloc();
+    if (!handle)
+        return NULL;
+    handle_init(handle, ex, work, NULL);
+    thrum__count_start(ex);
+    return handle;
+}
+
+thrum_handle *thrum__handle_borrow(worker *w)
+{
+    thrum_handle *handle = handle_alloc();
+    if (!handle)
+        return NULL;
+    handle_init(handle, w->ex, WORK_GRAPH, w);
+    return handle;
 }
 
 void thrum__handle_return(worker *w, thrum_handle *handle)
 {
-    if (!w->kept_handle)
-        w->kept_handle = handle;
-    else
+    (void)w;
+    if (handle)
         handle_free(handle);
 }
 
-/* Release and acquire: whatever each holder did with it happens before it is freed. */
-void thrum__handle_drop(thrum_handle *handle)
+void thrum__handle_leave_alone(thrum_handle *handle)
 {
-    if (handle && atomic_fetch_sub_explicit(&handle->holders, 1, memory_order_acq_rel) == 1)
-        handle_free(handle);
+    atomic_store_explicit(&handle->state, RELEASED, memory_order_relaxed);
 }
 
 void thrum__handle_abandon(thrum_handle *handle)
 {
     thrum_executor *ex = handle->ex;
     handle_free(handle);
-    thrum__outstanding_lower(ex);
+    thrum__count_end(ex);
 }
 
+/* Release, with the acquire of whoever ends it: what the user did with it happens before it is freed there. */
 void thrum_release(thrum_handle *handle)
 {
-    thrum__handle_drop(handle);
+    if (handle &&
+        (thrum__is_done(handle) || (atomic_fetch_or_explicit(&handle->state, RELEASED, memory_order_acq_rel) & DONE)))
+        handle_free(handle);
 }
 
 bool thrum__is_done(const thrum_handle *handle)
 {
-    return atomic_load_explicit(&handle->done, memory_order_acquire) == DONE;
+    return atomic_load_explicit(&handle->state, memory_order_acquire) & DONE;
 }
 
 bool thrum_done(const thrum_handle *handle)
@@ -117,57 +171,70 @@ bool thrum_done(const thrum_handle *handle)
 
 /* ---- Ending ------------------------------------------------------------------------------------------------------- */
 
-/* Calls the callbacks, also those that are attached meanwhile, and sets `done` when there are no more. */
-static void call_back_and_finish(thrum_handle *handle)
+/* Calls those that are attached so far. CALLBACKS is set and cleared under the lock, where the list changes. */
+static void call_back(thrum_handle *handle)
 {
-    uint32_t before;
     atomic_store_explicit(&handle->ender, &thrum__self, memory_order_relaxed);
-    for (;;) {
-        thrum__lock_take(&handle->lock);
-        callback *first = handle->callbacks;
-        handle->callbacks = NULL;
-        handle->last_callback = &handle->callbacks;
-        if (!first)
-            before = atomic_exchange_explicit(&handle->done, DONE, memory_order_acq_rel);
-        thrum__lock_give(&handle->lock);
-        if (!first)
-            break;
-        while (first) {
-            callback *next = first->next;
-            first->fn(first->arg);
-            thrum__free(first);
-            first = next;
-        }
+    thrum__lock_take(&handle->lock);
+    callback *first = handle->callbacks;
+    handle->callbacks = NULL;
+    atomic_fetch_and_explicit(&handle->state, ~(uint32_t)CALLBACKS, memory_order_relaxed);
+    thrum__lock_give(&handle->lock);
+    while (first) {
+        callback *next = first->next;
+        first->fn(first->arg);
+        thrum__free(first);
+        first = next;
     }
-    if (before == AWAITED)
-        thrum__futex_wake(&handle->done, INT_MAX);
 }
 
-/* The exchange is the last touch: the borrower may use the handle anew at once. (A futex call names an address only.) */
-static thrum_handle *end_borrowed(thrum_handle *handle)
+/* Calls the callbacks, also those that are attached meanwhile, and sets DONE when there are no more: returns what was set
+ * besides. A handle that ends in the worker that borrowed it is known to nobody else. */
+static uint32_t finish(thrum_handle *handle)
 {
-    thrum_handle *next = thrum__graph_end_run(handle);
-    if (atomic_exchange_explicit(&handle->done, DONE, memory_order_acq_rel) == AWAITED)
-        thrum__futex_wake(&handle->done, INT_MAX);
-    return next;
+    uint32_t seen = atomic_load_explicit(&handle->state, memory_order_relaxed);
+    if (handle->work == WORK_GRAPH && handle->borrower && handle->borrower == thrum__self) {
+        atomic_store_explicit(&handle->state, DONE, memory_order_relaxed);
+        return 0;
+    }
+    for (;;) {
+        if (seen & CALLBACKS) {
+            call_back(handle);
+            seen = atomic_load_explicit(&handle->state, memory_order_relaxed);
+        } else if (atomic_compare_exchange_weak_explicit(&handle->state, &seen, seen | DONE, memory_order_acq_rel,
+                                                         memory_order_relaxed)) {
+            return seen;
+        }
+    }
+}
+
+/* The executor of a function is that of the worker which ends it: its second line is not touched. */
+static thrum_executor *executor_of_ending(const thrum_handle *handle)
+{
+    return handle->work == WORK_FN ? thrum__self->ex : handle->ex;
 }
 
 /* One handle's end; returns the next run of the same graph, which is to begin. */
 static thrum_handle *end_one(thrum_handle *handle)
 {
-    if (handle->borrowed)
-        return end_borrowed(handle);
-    thrum_executor *ex = handle->ex;
-    thrum_handle *owner = handle->owner;
-    thrum_handle *next = handle->graph ? thrum__graph_end_run(handle) : NULL;
+    bool is_function = handle->work == WORK_FN;
+    thrum_executor *ex = executor_of_ending(handle);
+    bool counted = is_function || !handle->borrower;
+    thrum_handle *owner = is_function ? NULL : handle->owner;
+    thrum_handle *next = handle->work == WORK_GRAPH ? thrum__graph_end_run(handle) : NULL;
     int code = thrum__root_code(&handle->object.root);
-    if (code && handle->quiet && handle->root == &handle->object.root)
+    if (code && handle->quiet)
         thrum__root_fail(&ex->object.root, code, thrum__root_text(&handle->object.root));
-    call_back_and_finish(handle);
-    thrum__handle_drop(handle);
+    _Atomic uint32_t *state = &handle->state;
+    uint32_t before = finish(handle);
+    if (before & AWAITED)
+        thrum__futex_wake(state, INT_MAX); /* names an address and touches nothing */
+    if (before & RELEASED)
+        handle_free(handle);
     if (owner)
         thrum__handle_lower(owner);
-    thrum__outstanding_lower(ex);
+    if (counted)
+        thrum__count_end(ex);
     return next;
 }
 
@@ -191,7 +258,7 @@ void thrum__handle_lower(thrum_handle *handle)
 {
     if (!thrum__pending_lower(handle))
         return;
-    if (atomic_load_explicit(&handle->run, memory_order_relaxed))
+    if (handle->work == WORK_GRAPH && atomic_load_explicit(&handle->run, memory_order_relaxed))
         thrum__run_detached_ended(handle);
     else
         thrum__handle_end(handle);
@@ -206,11 +273,17 @@ int thrum_then(thrum_handle *handle, thrum_fn *fn, void *arg)
         return thrum__fault(THRUM_ENOMEM, "thrum_then: no memory for the callback");
     *c = (callback){NULL, fn, arg};
     thrum__lock_take(&handle->lock);
-    bool late = thrum__is_done(handle);
+    uint32_t seen = atomic_load_explicit(&handle->state, memory_order_acquire);
+    while (!(seen & DONE) && !atomic_compare_exchange_weak_explicit(&handle->state, &seen, seen | CALLBACKS,
+                                                                    memory_order_acquire, memory_order_acquire))
+        ;
+    bool late = seen & DONE;
     if (!late) {
-        atomic_store_explicit(&handle->has_callbacks, true, memory_order_relaxed);
-        *handle->last_callback = c;
-        handle->last_callback = &c->next;
+        if (handle->callbacks)
+            handle->last_callback->next = c;
+        else
+            handle->callbacks = c;
+        handle->last_callback = c;
     }
     thrum__lock_give(&handle->lock);
     if (late) {
@@ -222,16 +295,16 @@ int thrum_then(thrum_handle *handle, thrum_fn *fn, void *arg)
 
 /* ---- Functions ---------------------------------------------------------------------------------------------------- */
 
-static void call_function(worker *w, thrum_handle *handle)
+static void call_function(worker *w, thrum_handle *handle, thrum__root *root)
 {
-    uint32_t attention = __atomic_load_n(&handle->root->attention, __ATOMIC_RELAXED);
+    uint32_t attention = __atomic_load_n(&root->attention, __ATOMIC_RELAXED);
     watch watch;
     if (thrum__is_cancelled(attention))
         return;
     if (thrum__is_watched(attention))
         thrum__watch_begin(w, &watch, NULL, -2);
     if (handle->work == WORK_SCOPE)
-        thrum__call_scope(w, handle->root, handle->fn.scope, handle->arg);
+        thrum__call_scope(w, root, handle->fn.scope, handle->arg);
     else
         handle->fn.plain(handle->arg);
     if (thrum__is_watched(attention))
@@ -241,8 +314,8 @@ static void call_function(worker *w, thrum_handle *handle)
 void thrum__handle_call(worker *w, thrum_handle *handle)
 {
     thrum__root *outer = w->root;
-    w->root = handle->root;
-    call_function(w, handle);
+    w->root = handle->work == WORK_FN ? &handle->object.root : handle->root;
+    call_function(w, handle, w->root);
     w->root = outer;
     if (handle->frees_arg)
         thrum__free(handle->arg);
@@ -257,8 +330,79 @@ void thrum__handle_run(worker *w, thrum_handle *handle)
 bool thrum__handle_ends_quietly(const thrum_handle *handle)
 {
     /* Relaxed: a callback that is attached at this moment is called all the same. */
-    return !handle->owner && !atomic_load_explicit(&handle->has_callbacks, memory_order_relaxed);
+    return handle->work == WORK_FN && !(atomic_load_explicit(&handle->state, memory_order_relaxed) & CALLBACKS);
 }
+
+/* ---- The hand-over ------------------------------------------------------------------------------------------------ */
+
+/* A worker that searches in vain stands at the domain's hand-over, one at a time, and is given the next function without
+ * a lock, a waking or a look at the life cycle: it is bound to take it, since it looks there before it does anything else.
+ * The word: 0, nobody stands there; STANDS, somebody does; else the handle that it is given. Changes:
+ *
+ *   0 -> STANDS        a searching worker                    handle -> STANDS   a waiter that takes its own back
+ *   STANDS -> handle   whoever submits                       STANDS, handle -> 0   the worker that stands there
+ *
+ * Giving is a release and taking an acquire: the function's fields are there. Whoever submits does not touch the domain
+ * after giving: the function may have ended, and the executor with it. */
+enum { STANDS = 1 };
+
+void thrum__stand(worker *w)
+{
+    domain *d = w->domain;
+    uintptr_t nobody = 0;
+    if (w->stands || atomic_load_explicit(&d->handover, memory_order_relaxed) != 0)
+        return;
+    if (atomic_load_explicit(&d->move_asked, memory_order_relaxed)) {
+        atomic_store_explicit(&d->move_asked, false, memory_order_relaxed);
+        thrum__change_cpu();
+    }
+    atomic_store_explicit(&d->stander_cpu, sched_getcpu(), memory_order_relaxed);
+    w->stands = atomic_compare_exchange_strong_explicit(&d->handover, &nobody, STANDS, memory_order_relaxed,
+                                                        memory_order_relaxed);
+}
+
+bool thrum__stand_down(worker *w, found *f)
+{
+    if (!w->stands)
+        return false;
+    w->stands = false;
+    uintptr_t word = atomic_exchange_explicit(&w->domain->handover, 0, memory_order_acquire);
+    if (word == STANDS)
+        return false;
+    *f = (found){.kind = FOUND_FUNCTION, .handle = (thrum_handle *)word};
+    return true;
+}
+
+bool thrum__handed(worker *w, found *f)
+{
+    if (!w->stands)
+        return false;
+    uintptr_t word = atomic_load_explicit(&w->domain->handover, memory_order_relaxed);
+    if (word == STANDS)
+        return false;
+    thrum__fetch_to_write((void *)word);
+    return thrum__stand_down(w, f);
+}
+
+/* Only while nothing is queued: what one thread submits begins in that order. */
+static bool hand_over(domain *d, thrum_handle *handle)
+{
+    uintptr_t stands = STANDS;
+    return atomic_load_explicit(&d->handover, memory_order_relaxed) == STANDS &&
+           atomic_load_explicit(&d->waiting, memory_order_relaxed) == 0 &&
+           atomic_compare_exchange_strong_explicit(&d->handover, &stands, (uintptr_t)handle, memory_order_release,
+                                                   memory_order_relaxed);
+}
+
+static bool take_back(domain *d, thrum_handle *handle)
+{
+    uintptr_t word = (uintptr_t)handle;
+    return atomic_load_explicit(&d->handover, memory_order_relaxed) == word &&
+           atomic_compare_exchange_strong_explicit(&d->handover, &word, STANDS, memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
+/* ---- The queue ---------------------------------------------------------------------------------------------------- */
 
 /* A function waits in the domain's queue until a worker or a waiter takes it out, under the lock: that decides who runs
  * it. */
@@ -280,6 +424,14 @@ void thrum__queue_put(domain *d, thrum_handle *handle)
     thrum__lock_give(&d->lock);
     if (sleeper)
         thrum__unpark(sleeper);
+}
+
+/* The worker still counts as searching: if it is the last one, it looks for more work when it ends that. */
+void thrum__stand_down_busy(worker *w)
+{
+    found handed;
+    if (thrum__stand_down(w, &handed))
+        thrum__queue_put(w->domain, handed.handle);
 }
 
 static void unlink_locked(domain *d, thrum_handle *handle)
@@ -316,6 +468,8 @@ thrum_handle *thrum__queue_take(domain *d, const thrum_handle *owner)
  * the handle. */
 static bool queue_take_this(domain *d, thrum_handle *handle)
 {
+    if (take_back(d, handle))
+        return true;
     if (!atomic_load_explicit(&handle->queued, memory_order_relaxed))
         return false;
     thrum__lock_take(&d->lock);
@@ -343,11 +497,18 @@ static thrum_handle *submit(thrum_executor *ex, thrum_fn *fn, void *arg, const c
     return handle;
 }
 
+/* Not for detached functions: those are looked for by their owner. */
+static void hand_over_or_queue(thrum_executor *ex, thrum_handle *handle)
+{
+    if (!hand_over(&ex->cpu, handle))
+        thrum__queue_put(&ex->cpu, handle);
+}
+
 thrum_handle *thrum_submit(thrum_executor *ex, thrum_fn *fn, void *arg)
 {
     thrum_handle *handle = submit(ex, fn, arg, "thrum_submit");
     if (handle)
-        thrum__queue_put(&handle->ex->cpu, handle);
+        hand_over_or_queue(handle->ex, handle);
     return handle;
 }
 
@@ -357,8 +518,8 @@ int thrum_async(thrum_executor *ex, thrum_fn *fn, void *arg)
     if (!handle)
         return thrum__last_code();
     handle->quiet = true;
-    thrum__queue_put(&handle->ex->cpu, handle);
-    thrum__handle_drop(handle);
+    thrum__handle_leave_alone(handle);
+    hand_over_or_queue(handle->ex, handle);
     return 0;
 }
 
@@ -383,12 +544,12 @@ int thrum_scope_run(thrum_executor *ex, thrum_scope_fn *fn, void *arg)
         thrum__handle_run(w, handle);
         thrum__wait_as(w, handle, inside);
     } else {
-        thrum__queue_put(&ex->cpu, handle);
+        hand_over_or_queue(ex, handle);
     }
     if (w && !inside)
         thrum__guest_leave(w);
     err = thrum_wait(handle);
-    thrum__handle_drop(handle);
+    thrum_release(handle);
     return err;
 }
 
@@ -418,14 +579,22 @@ static bool find_for(worker *w, thrum_handle *handle, bool in_task, found *f)
 /* Sleeps until the handle is done or, where there are no threads, until there may be something to do. */
 static void sleep_on(thrum_handle *handle, int64_t timeout_ns)
 {
-    uint32_t seen = GOING;
-    if (atomic_compare_exchange_strong_explicit(&handle->done, &seen, AWAITED, memory_order_acquire,
-                                                memory_order_acquire) ||
-        seen == AWAITED)
-        thrum__futex_wait(&handle->done, AWAITED, timeout_ns);
+    uint32_t seen = atomic_fetch_or_explicit(&handle->state, AWAITED, memory_order_acquire);
+    if (!(seen & DONE))
+        thrum__futex_wait(&handle->state, seen | AWAITED, timeout_ns);
 }
 
 enum { LOOKS_PER_CLOCK = 16, THREADLESS_NAP_NS = 1000000 };
+
+/* A function that nobody fetches although a worker stands there: the worker waits for this very core. The system may leave
+ * two threads that both look on one core for long, though another is idle; so the worker is asked to move. */
+static void ask_to_move(const thrum_handle *handle)
+{
+    domain *d = &handle->ex->cpu;
+    if (atomic_load_explicit(&d->handover, memory_order_relaxed) == (uintptr_t)handle &&
+        atomic_load_explicit(&d->stander_cpu, memory_order_relaxed) == sched_getcpu())
+        atomic_store_explicit(&d->move_asked, true, memory_order_relaxed);
+}
 
 /* Looks a while, in the hope that it is about to end: a switch of threads costs more. Soon it offers its core to others
  * between looks: the thread that it waits for may be waiting for that. */
@@ -439,8 +608,10 @@ static bool spin_on(const thrum_handle *handle, int64_t ns)
             thrum__relax();
         }
         now = thrum__now();
-        if (now - begin > THRUM__POLITE_NS)
+        if (now - begin > THRUM__POLITE_NS) {
+            ask_to_move(handle);
             sched_yield();
+        }
     }
     return false;
 }

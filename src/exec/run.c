@@ -573,7 +573,7 @@ static size_t divisor_for(const domain *d)
  * may end at any moment, and the executor with it, so what is needed later is read before. */
 static void begin_published(thrum__run *run, thrum_executor *ex)
 {
-    _Atomic uint32_t *done = &run->handle->done;
+    _Atomic uint32_t *state = &run->handle->state;
     bool threadless = ex->threadless;
     run->has_token = true;
     atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
@@ -581,7 +581,7 @@ static void begin_published(thrum__run *run, thrum_executor *ex)
     thrum__run_publish(&ex->cpu, run, 1);
     /* Where there are no threads, whoever sleeps in a wait for it must do it. */
     if (threadless)
-        thrum__futex_wake(done, INT_MAX);
+        thrum__futex_wake(state, INT_MAX);
 }
 
 void thrum__run_detached_ended(thrum_handle *handle)
@@ -715,6 +715,24 @@ static int runs_itself(const worker *self, const thrum_graph *graph)
     return 0;
 }
 
+/* A graph of one task is a call: there is nothing to share and nobody can join, so it needs no run. */
+static void call_only_task(worker *w, thrum_handle *handle)
+{
+    thrum__run none;
+    size_t count;
+    const thrum_task *task = thrum__task_number_at(handle->graph, 0, &count);
+    thrum__root *outer = w->root;
+    w->root = none.root = handle->root;
+    call(w, &none, &handle->root->attention, task);
+    w->root = outer;
+    thrum__handle_lower(handle);
+}
+
+static bool is_one_call(const thrum_handle *handle)
+{
+    return handle->left == 1 && handle->graph->source_count == 1 && !handle->graph->sources;
+}
+
 /* With a worker to run it: nobody but this call ever sees the handle, so it is a borrowed one. */
 static int run_as(worker *w, thrum_graph *graph, uint64_t n, const worker *from)
 {
@@ -723,7 +741,9 @@ static int run_as(worker *w, thrum_graph *graph, uint64_t n, const worker *from)
     int err = handle ? start(graph, handle, n, &now) : thrum__last_code();
     if (!err) {
         thrum__note_awaited(handle, from);
-        if (now)
+        if (now && is_one_call(handle))
+            call_only_task(w, handle);
+        else if (now)
             begin(handle, w);
         thrum__wait_as(w, handle, from == w);
         err = thrum__handle_outcome(handle);

@@ -434,8 +434,8 @@ static bool spawn_detached(thrum_scope *scope, thrum_scope_fn *fn, void *arg, bo
     handle->owner = owner;
     /* Relaxed: the caller is part of the owner, so pending is above zero and stays so. */
     atomic_fetch_add_explicit(&owner->pending, 1, memory_order_relaxed);
+    thrum__handle_leave_alone(handle);
     thrum__queue_put(w->domain, handle);
-    thrum__handle_drop(handle);
     return true;
 }
 

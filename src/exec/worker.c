@@ -122,8 +122,7 @@ void thrum__step_aside(worker *w)
 {
     domain *d = w->domain;
     thrum__door_show_all(w);
-    thrum__life_leave(&d->life);
-    thrum__life_view view = thrum__life_look(&d->life);
+    thrum__life_view view = thrum__life_leave(&d->life);
     /* Nobody asleep and too few awake: some are parked. A guest must look too: they may have parked while it was here. */
     if (view.top < 0 && view.awake < d->life.limit && !w->ex->threadless) {
         thrum__spare_start(d);
@@ -178,18 +177,31 @@ static void nap(domain *d)
     atomic_fetch_sub_explicit(&d->napping, 1, memory_order_relaxed);
 }
 
-/* Some looks at what is there for the taking. */
+/* Some looks at what is there for the taking, with more at what it may be handed. */
 static bool look_around(worker *w, found *f)
 {
     for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
         if (atomic_load_explicit(&w->ex->stop, memory_order_relaxed))
             return false;
-        if (thrum__find(w, f))
+        if (thrum__find(w, f)) {
+            thrum__stand_down_busy(w);
             return true;
-        for (int pause = 0; pause < PAUSES_PER_LOOK; pause++)
+        }
+        for (int pause = 0; pause < PAUSES_PER_LOOK; pause++) {
+            if (thrum__handed(w, f))
+                return true;
             thrum__relax();
+        }
     }
     return false;
+}
+
+static bool must_stop_searching(const worker *w)
+{
+    const domain *d = w->domain;
+    thrum__life_view view = thrum__life_look(&d->life);
+    return view.searching > 1 + d->life.limit / 4 || view.awake > d->life.limit || must_make_way(d) ||
+           atomic_load_explicit(&w->ex->stop, memory_order_relaxed);
 }
 
 /* Looks for work for a while; nobody looks long while too many others do. While there is only work that is better left
@@ -197,28 +209,29 @@ static bool look_around(worker *w, found *f)
 static bool search(worker *w, found *f)
 {
     domain *d = w->domain;
-    int64_t begin = thrum__now(), nothing_since = begin;
+    int64_t begin = 0, nothing_since = 0;
     w->watched.victim = NULL;
     for (;;) {
         if (look_around(w, f))
             return true;
-        thrum__life_view view = thrum__life_look(&d->life);
-        if (view.searching > 1 + d->life.limit / 4 || view.awake > d->life.limit || must_make_way(d) ||
-            atomic_load_explicit(&w->ex->stop, memory_order_relaxed))
-            return false;
+        thrum__stand(w);
+        if (must_stop_searching(w))
+            return thrum__stand_down(w, f);
         int64_t now = thrum__now();
-        switch (thrum__door_look(w, now)) {
-        case LOOK_SHOWN:
+        if (!begin)
+            begin = nothing_since = now;
+        enum look look = thrum__door_look(w, now);
+        if (look == LOOK_SHOWN)
             continue;
-        case LOOK_WAIT:
-            if (now - begin > d->spin_ns)
-                nap(d);
+        if (look == LOOK_NOTHING && now - nothing_since >= d->spin_ns)
+            return thrum__stand_down(w, f);
+        if (look == LOOK_WAIT) {
             nothing_since = now;
-            break;
-        case LOOK_NOTHING:
-            if (now - nothing_since >= d->spin_ns)
-                return false;
-            break;
+            if (now - begin > d->spin_ns) {
+                if (thrum__stand_down(w, f))
+                    return true;
+                nap(d);
+            }
         }
         if (now - begin > THRUM__POLITE_NS)
             sched_yield();
@@ -260,8 +273,9 @@ static void work_while_there_is_some(worker *w, found *f)
         if (f->kind == FOUND_FUNCTION) {
             thrum__handle_call(w, f->handle);
             if (thrum__handle_ends_quietly(f->handle)) {
-                /* Searching again before the waiter knows: what it submits next wakes nobody else. */
+                /* Searching again before the waiter knows: what it submits next is handed over and wakes nobody. */
                 thrum__life_start_search(&d->life);
+                thrum__stand(w);
                 thrum__handle_lower(f->handle);
                 return;
             }

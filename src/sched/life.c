@@ -58,11 +58,14 @@ void thrum__life_fini(thrum__life *life)
     thrum__free(life->below);
 }
 
+static thrum__life_view view_of(const thrum__life *life, struct fields f)
+{
+    return (thrum__life_view){(int)f.top - 1, (int)f.searching, (int)f.awake, wanted(life, f)};
+}
+
 thrum__life_view thrum__life_look(const thrum__life *life)
 {
-    int64_t word = load(life);
-    struct fields f = unpack(word);
-    return (thrum__life_view){(int)f.top - 1, (int)f.searching, (int)f.awake, word < 0};
+    return view_of(life, unpack(load(life)));
 }
 
 static int wake_if(thrum__life *life, bool anyway)
@@ -152,7 +155,7 @@ void thrum__life_enter_anyway(thrum__life *life)
     } while (!swap(life, &seen, f));
 }
 
-void thrum__life_leave(thrum__life *life)
+thrum__life_view thrum__life_leave(thrum__life *life)
 {
     int64_t seen = load(life);
     struct fields f;
@@ -160,4 +163,5 @@ void thrum__life_leave(thrum__life *life)
         f = unpack(seen);
         f.awake--;
     } while (!swap(life, &seen, f));
+    return view_of(life, f);
 }

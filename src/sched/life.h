@@ -66,6 +66,6 @@ bool thrum__life_end_search(thrum__life *life);        /* searching -> active; t
 void thrum__life_sleep(thrum__life *life, int worker); /* searching -> asleep; then: heavy barrier, look, park */
 bool thrum__life_enter(thrum__life *life);             /* a guest becomes active, if there is a place */
 void thrum__life_enter_anyway(thrum__life *life);      /* the same without asking: parked ones that go on */
-void thrum__life_leave(thrum__life *life);             /* active -> gone */
+thrum__life_view thrum__life_leave(thrum__life *life); /* active -> gone; how it is from then on */
 
 #endif

@@ -60,4 +60,14 @@ static inline void thrum__relax(void)
 #endif
 }
 
+/* The line will be written here soon: asks for it, and for others to give it up, without waiting. Any address will do. */
+static inline void thrum__fetch_to_write(const void *address)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)address));
+#else
+    __builtin_prefetch(address, 1);
+#endif
+}
+
 #endif

@@ -4,6 +4,7 @@
 #include "base/fault.h"
 #include "sys/barrier.h"
 
+#include <sched.h>
 #include <hwloc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -197,4 +198,16 @@ void thrum__bind_self(enum thrum__bind bind, int index)
         hwloc_set_cpubind(topology, set, HWLOC_CPUBIND_THREAD);
     }
     hwloc_bitmap_free(set);
+}
+
+void thrum__change_cpu(void)
+{
+    cpu_set_t allowed, others;
+    int here = sched_getcpu();
+    if (here < 0 || here >= CPU_SETSIZE || sched_getaffinity(0, sizeof allowed, &allowed))
+        return;
+    others = allowed;
+    CPU_CLR(here, &others);
+    if (CPU_COUNT(&others) && sched_setaffinity(0, sizeof others, &others) == 0)
+        sched_setaffinity(0, sizeof allowed, &allowed);
 }

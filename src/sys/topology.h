@@ -16,4 +16,8 @@ double thrum__quota_parse(const char *text);
 /* Binds the calling thread as worker number `index`. Does nothing where the machine is not the real one. */
 void thrum__bind_self(enum thrum__bind bind, int index);
 
+/* Moves the calling thread to another processor, if it may run on more than one; afterwards it may run where it might
+ * before. */
+void thrum__change_cpu(void);
+
 #endif
