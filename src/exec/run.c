@@ -37,7 +37,7 @@
 #include <limits.h>
 
 /* Graphs tend to be built in the order of their parts, and run so: what lies ahead in memory will be needed soon. */
-enum { AHEAD = 256 };
+enum { AHEAD = 2048 };
 
 enum { TIMED_FROM = 1000 }; /* tasks; with fewer, two looks at the clock would be a good part of the run */
 

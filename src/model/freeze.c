@@ -137,16 +137,23 @@ static void count_tasks(const thrum_graph *graph, const struct tally *tally, siz
 
 /* ---- Filling ------------------------------------------------------------------------------------------------------ */
 
+/* Without a branch, which random edges would make unpredictable. */
+static inline uintptr_t either(bool first, uintptr_t a, uintptr_t b)
+{
+    uintptr_t mask = -(uintptr_t)first;
+    return (a & mask) | (b & ~mask);
+}
+
 /* Has `next` point to the end of the room for each task's list, with the flags of the word that will be written first:
- * the last. A single successor needs no room. Without branches, which random edges would make unpredictable. */
+ * the last. A single successor needs no room. */
 static void hand_out_room(const thrum_graph *graph, uint32_t chunk, const struct tally *tally, uintptr_t *end)
 {
     const uint8_t *out = tally->out + (size_t)chunk * THRUM__CHUNK_PLACES;
     uintptr_t *next = tally->next;
     for (thrum_task *task = chunk_begin(graph, chunk), *stop = chunk_end(graph, chunk); task < stop; task++) {
         size_t successors = successors_of(task, *out++);
-        end += successors > 1 ? successors : 0;
-        *next++ = successors > 1 ? (uintptr_t)end | THRUM__LAST : successors * (THRUM__ONE | THRUM__LAST);
+        end += either(successors > 1, successors, 0);
+        *next++ = either(successors > 1, (uintptr_t)end | THRUM__LAST, successors * (THRUM__ONE | THRUM__LAST));
     }
 }
 
@@ -157,10 +164,9 @@ static void fill_lists(const thrum_graph *graph, const thrum__chunk *chunk, cons
             uintptr_t *next = &tally->next[e->from % THRUM__CHUNK_PLACES], flags = *next & (THRUM__ONE | THRUM__LAST);
             uintptr_t sole = tally->in[e->to] == 1 ? THRUM__SOLE : 0;
             uintptr_t word = (uintptr_t)thrum__task_at(graph, e->to) | flags | sole;
-            /* Without a branch again: a single successor's word is written to the same place twice. */
-            uintptr_t *place = flags & THRUM__ONE ? next : (uintptr_t *)(*next - flags) - 1;
-            *place = word;
-            *next = flags & THRUM__ONE ? word : (uintptr_t)place;
+            uintptr_t place = either((flags & THRUM__ONE) != 0, (uintptr_t)next, *next - flags - sizeof word);
+            *(uintptr_t *)place = word; /* a single successor's word is written to the same place twice */
+            *next = either((flags & THRUM__ONE) != 0, word, place);
         }
 }
 

@@ -233,7 +233,8 @@ TEST(a_long_log_of_edges_keeps_its_order)
     assert_int_equal(thrum_edges_out(hub, leaves, WIDE), 0);
     for (int round = 0; round < 2; round++) {
         freeze(graph);
-        const uintptr_t *word = (const uintptr_t *)hub->next;
+        uintptr_t one;
+        const uintptr_t *word = thrum__successors(hub, &one);
         for (size_t i = 0; i < WIDE; i++)
             assert_int_equal(plain(word[i]), (uintptr_t)leaves[i] | THRUM__SOLE | (i + 1 == WIDE ? THRUM__LAST : 0));
         assert_int_equal(thrum_graph_thaw(graph), 0);
