@@ -24,16 +24,18 @@ THRUM_BEGIN_C
 
 enum thrum_error {
     THRUM_OK = 0,
-    THRUM_EINVAL = -1,    /* an argument is wrong: a null handle, a self edge, two graphs, a negative count */
-    THRUM_ENOMEM = -2,    /* no memory */
-    THRUM_EBUSY = -3,     /* a graph is changed or freed while it runs */
-    THRUM_ECYCLE = -4,    /* tasks wait for each other in a circle */
-    THRUM_ENOSOURCE = -5, /* every task waits for another one, so none can start */
-    THRUM_EDEADLOCK = -6, /* a task would wait for itself */
-    THRUM_EFORK = -7,     /* the executor belongs to the parent of this process */
-    THRUM_ELIMIT = -8,    /* more of something than thrum can count */
-    THRUM_EOPTION = -9,   /* an unknown option or a bad value in the environment or the configuration */
-    THRUM_ESYSTEM = -10,  /* the operating system refused: a thread, a file */
+    THRUM_EINVAL = -1,      /* an argument is wrong: a null handle, a self edge, two graphs, a negative count */
+    THRUM_ENOMEM = -2,      /* no memory */
+    THRUM_EBUSY = -3,       /* a graph is changed or freed while it runs */
+    THRUM_ECYCLE = -4,      /* tasks wait for each other in a circle */
+    THRUM_ENOSOURCE = -5,   /* every task waits for another one, so none can start */
+    THRUM_EDEADLOCK = -6,   /* a task would wait for itself */
+    THRUM_EFORK = -7,       /* the executor belongs to the parent of this process */
+    THRUM_ELIMIT = -8,      /* more of something than thrum can count */
+    THRUM_EOPTION = -9,     /* an unknown option or a bad value in the environment or the configuration */
+    THRUM_ESYSTEM = -10,    /* the operating system refused: a thread, a file */
+    THRUM_ECHOICE = -11,    /* a condition named a successor that it does not have */
+    THRUM_ECANCELLED = -12, /* somebody called thrum_cancel */
 };
 
 /* "THRUM_ECYCLE" and a few words on it; for a code of the user's own, "user error" and the same. Never NULL. */

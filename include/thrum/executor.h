@@ -78,6 +78,10 @@ THRUM_API bool thrum_done(const thrum_handle *handle);
  * runs; waiting in it for its own handle returns THRUM_EDEADLOCK. */
 THRUM_API int thrum_then(thrum_handle *handle, thrum_fn *fn, void *arg);
 
+/* Nothing of what the handle stands for that has not started will start; waiting for it returns when what runs has ended,
+ * with THRUM_ECANCELLED unless something failed before. No effect on what has ended. */
+THRUM_API int thrum_cancel(thrum_handle *handle);
+
 /* Gives the handle back; what it stands for goes on. Each handle is released once. NULL is allowed. */
 THRUM_API void thrum_release(thrum_handle *handle);
 

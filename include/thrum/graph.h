@@ -16,6 +16,7 @@
 #include <thrum/executor.h>
 #include <thrum/scope.h>
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -35,10 +36,26 @@ THRUM_API thrum_task *thrum_task_new(thrum_graph *graph, thrum_fn *fn, void *arg
 /* A task that is given a scope to spawn tasks or build a subgraph in; the scope is joined before the task completes. */
 THRUM_API thrum_task *thrum_scope_task_new(thrum_graph *graph, thrum_scope_fn *fn, void *arg);
 
+/* A condition calls fn(arg), whose value names the successor that runs next: 0 for the one whose edge was added first, and
+ * so on; THRUM_STOP for none. Any other value fails the run. Edges that part from a condition are *weak*: the task that they
+ * lead to does not wait for them. It runs when its other predecessors have completed, or when a condition names it; and
+ * then its counting of predecessors begins anew, so a way back to a task that has run is a loop. A condition may name
+ * itself. A run starts with the tasks that no edge leads to. */
+enum { THRUM_STOP = -1 };
+typedef int thrum_condition_fn(void *arg);
+THRUM_API thrum_task *thrum_condition_new(thrum_graph *graph, thrum_condition_fn *fn, void *arg);
+
+/* A condition that may name several successors, which then run at the same time: fn writes their numbers to `picks`, where
+ * there is room for `room` of them (as many as it has successors), and returns how many it wrote. */
+typedef size_t thrum_choice_fn(int *picks, size_t room, void *arg);
+THRUM_API thrum_task *thrum_choice_new(thrum_graph *graph, thrum_choice_fn *fn, void *arg);
+
 /* A task made first, its work set later. Without work it does nothing when it runs: a meeting point. */
 THRUM_API thrum_task *thrum_placeholder_new(thrum_graph *graph);
 THRUM_API int thrum_task_set(thrum_task *task, thrum_fn *fn, void *arg);
 THRUM_API int thrum_task_set_scope(thrum_task *task, thrum_scope_fn *fn, void *arg);
+THRUM_API int thrum_task_set_condition(thrum_task *task, thrum_condition_fn *fn, void *arg);
+THRUM_API int thrum_task_set_choice(thrum_task *task, thrum_choice_fn *fn, void *arg);
 
 /* Names a task, for messages, pictures and traces; the text is copied. `thrum_task_name` gives it, or "". */
 THRUM_API int thrum_task_set_name(thrum_task *task, const char *name);
@@ -63,8 +80,8 @@ THRUM_API int thrum_edges_in(thrum_task *after, thrum_task *const *before, size_
 #define thrum_succeed(task, ...) thrum_edges_in((task), THRUM_TASKS_(__VA_ARGS__), THRUM_COUNT_(__VA_ARGS__))
 #endif
 
-/* Checks the graph and lays it out. A strong cycle or a graph without a source is an error that names tasks, and the
- * graph can be changed and frozen again afterwards. */
+/* Checks the graph and lays it out. Tasks that wait for each other in a circle (one of strong edges) or a graph in which
+ * none can start are errors that name tasks, and the graph can be changed and frozen again afterwards. */
 THRUM_API int thrum_graph_freeze(thrum_graph *graph);
 THRUM_API int thrum_graph_thaw(thrum_graph *graph);
 
@@ -72,9 +89,15 @@ THRUM_API int thrum_graph_thaw(thrum_graph *graph);
 THRUM_API int thrum_run(thrum_executor *ex, thrum_graph *graph);
 THRUM_API int thrum_run_n(thrum_executor *ex, thrum_graph *graph, uint64_t n);
 
+/* Runs the graph one time after the other until done(arg) is true, which is asked before each of them, the first one too:
+ * by the calling thread and by workers, never by two at once. */
+typedef bool thrum_until_fn(void *arg);
+THRUM_API int thrum_run_until(thrum_executor *ex, thrum_graph *graph, thrum_until_fn *done, void *arg);
+
 /* The same without waiting: a handle, to be released. NULL on failure; `thrum_message(NULL)` says why. */
 THRUM_API thrum_handle *thrum_start(thrum_executor *ex, thrum_graph *graph);
 THRUM_API thrum_handle *thrum_start_n(thrum_executor *ex, thrum_graph *graph, uint64_t n);
+THRUM_API thrum_handle *thrum_start_until(thrum_executor *ex, thrum_graph *graph, thrum_until_fn *done, void *arg);
 
 typedef struct thrum_graph_stats {
     uint64_t tasks, edges, sources, sinks;

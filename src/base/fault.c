@@ -24,6 +24,8 @@ static const struct {
     {THRUM_ELIMIT, "THRUM_ELIMIT", "more than thrum can count"},
     {THRUM_EOPTION, "THRUM_EOPTION", "an option is unknown or has a bad value"},
     {THRUM_ESYSTEM, "THRUM_ESYSTEM", "the operating system refused"},
+    {THRUM_ECHOICE, "THRUM_ECHOICE", "a condition named a successor that it does not have"},
+    {THRUM_ECANCELLED, "THRUM_ECANCELLED", "it was cancelled"},
 };
 
 static size_t find_code(int code)

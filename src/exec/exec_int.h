@@ -74,6 +74,7 @@ struct thrum_handle {
     union {
         thrum_fn *plain;
         thrum_scope_fn *scope;
+        thrum_until_fn *until; /* of graphs: NULL to go by `left` */
     } fn;
     void *arg;
     uint8_t work;   /* enum handle_work */

@@ -696,6 +696,15 @@ int thrum__handle_outcome(const thrum_handle *handle)
     return code ? thrum__fault(code, "%s", thrum__root_text(&handle->object.root)) : 0;
 }
 
+int thrum_cancel(thrum_handle *handle)
+{
+    if (!handle)
+        return thrum__fault(THRUM_EINVAL, "thrum_cancel: the handle is NULL");
+    if (!thrum__is_done(handle))
+        thrum__root_fail(&handle->object.root, THRUM_ECANCELLED, "it was cancelled");
+    return 0;
+}
+
 int thrum_wait(thrum_handle *handle)
 {
     if (!handle)

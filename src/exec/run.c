@@ -198,32 +198,147 @@ static HOT thrum_task *complete(worker *w, thrum__run *run, const thrum_task *ta
 
 /* ---- Running tasks ------------------------------------------------------------------------------------------------ */
 
-/* Scope tasks, cancelled runs, observers and traces. */
-static __attribute__((noinline)) void call_slowly(worker *w, thrum__run *run, const thrum_task *task)
+/* The successor with this number, which a condition has named: it runs whatever it has been waiting for, and counts its
+ * predecessors anew from now on. NULL if there is none with that number. */
+static thrum_task *named_successor(const thrum_task *condition, int64_t number)
+{
+    uintptr_t one;
+    const uintptr_t *word = thrum__successors(condition, &one);
+    if (number < 0 || !word)
+        return NULL;
+    for (; number > 0; number--, word++)
+        if (*word & THRUM__LAST)
+            return NULL;
+    thrum_task *task = thrum__word_task(*word);
+    /* Relaxed: whoever arrives at it later comes after the condition, or is a mistake of the graph's that freezing warns of. */
+    atomic_store_explicit(&task->pending, task->strong & THRUM__STRONG_MASK, memory_order_relaxed);
+    return task;
+}
+
+static size_t count_successors(const thrum_task *task)
+{
+    uintptr_t one;
+    size_t count = 0;
+    const uintptr_t *word = thrum__successors(task, &one);
+    for (; word; word = *word & THRUM__LAST ? NULL : word + 1)
+        count++;
+    return count;
+}
+
+static __attribute__((noinline, cold)) void fail_named(const thrum__run *run, const thrum_task *condition,
+                                                       int64_t number)
+{
+    char room[80];
+    size_t count = count_successors(condition);
+    const char *label = thrum__task_label(condition, room, sizeof room);
+    const char *graph = run->handle->graph->names->graph;
+    if (count == 0)
+        thrum__fault(THRUM_ECHOICE,
+                     "condition %s of graph '%s' named successor %lld, but it has none; THRUM_STOP names none", label,
+                     graph, (long long)number);
+    else
+        thrum__fault(
+            THRUM_ECHOICE,
+            "condition %s of graph '%s' named successor %lld, but it has those from 0 to %zu; THRUM_STOP names none",
+            label, graph, (long long)number, count - 1);
+    thrum__root_fail(run->root, THRUM_ECHOICE, thrum__last_fault());
+}
+
+static thrum_task *ask_condition(const thrum__run *run, const thrum_task *condition)
+{
+    int number = condition->fn.condition(condition->arg);
+    if (number == THRUM_STOP)
+        return NULL;
+    thrum_task *next = named_successor(condition, number);
+    if (!next)
+        fail_named(run, condition, number);
+    return next;
+}
+
+static void push(worker *w, thrum__run *run, thrum_task *task)
+{
+    if (!thrum__deque_push_owner(&w->deque, (uintptr_t)task | run->tag)) {
+        run_at_once(w, run, task);
+        return;
+    }
+    if (thrum__deque_is_asked(&w->deque))
+        thrum__push_slow(w);
+    wake_if_wanted(w);
+}
+
+static thrum_task *schedule_picks(worker *w, thrum__run *run, const thrum_task *choice, const int *picks, size_t count)
+{
+    thrum_task *chosen = NULL;
+    for (size_t i = 0; i < count; i++) {
+        thrum_task *next = named_successor(choice, picks[i]);
+        if (!next) {
+            fail_named(run, choice, picks[i]);
+            break;
+        }
+        if (chosen)
+            push(w, run, chosen);
+        chosen = next;
+    }
+    return chosen;
+}
+
+static __attribute__((noinline)) thrum_task *ask_choice(worker *w, thrum__run *run, const thrum_task *choice)
+{
+    int few[16], *picks = few;
+    size_t room = count_successors(choice);
+    if (room > sizeof few / sizeof few[0])
+        picks = thrum__alloc(room * sizeof *picks);
+    if (!picks) {
+        thrum__root_fail(run->root, THRUM_ENOMEM, "no memory for what a condition names");
+        return NULL;
+    }
+    size_t count = choice->fn.choice(picks, room, choice->arg);
+    thrum_task *chosen = NULL;
+    if (count > room)
+        fail_named(run, choice, (int64_t)count);
+    else
+        chosen = schedule_picks(w, run, choice, picks, count);
+    if (picks != few)
+        thrum__free(picks);
+    return chosen;
+}
+
+/* Tasks that are not just a function, cancelled runs, observers and traces. The task to run next, or NULL. In a cancelled run
+ * functions are not called, but all is counted that would be; conditions name nothing, so loops end. */
+static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *run, thrum_task *task)
 {
     uint32_t attention = __atomic_load_n(&run->root->attention, __ATOMIC_RELAXED);
+    uint32_t kind = thrum__kind_of(task);
+    bool condition = kind == THRUM__IS_CONDITION || kind == THRUM__IS_CHOICE;
+    thrum_task *next = NULL;
     watch watch;
     if (thrum__is_cancelled(attention))
-        return;
+        return condition ? NULL : complete(w, run, task);
     if (thrum__is_watched(attention))
         thrum__watch_begin(w, &watch, task, thrum_task_number(task));
-    if (task->strong & THRUM__IS_SCOPE)
+    if (kind == THRUM__IS_CONDITION)
+        next = ask_condition(run, task);
+    else if (kind == THRUM__IS_CHOICE)
+        next = ask_choice(w, run, task);
+    else if (kind == THRUM__IS_SCOPE)
         thrum__call_scope(w, run->root, task->fn.scope, task->arg);
     else
         task->fn.plain(task->arg);
     if (thrum__is_watched(attention))
         thrum__watch_end(w, &watch);
+    return condition ? next : complete(w, run, task);
 }
 
-/* `attention` is the root's: handed down so that it stays in a register. Its sign bit is set when it is not zero, as is
- * that of `strong` for scope tasks: one test for both. */
-static HOT void call(worker *w, thrum__run *run, const uint32_t *attention, const thrum_task *task)
+/* Calls the task, and gives the one to run next without touching the deque, or NULL. `attention` is the root's: handed down
+ * so that it stays in a register. Its sign bit is set when it is not zero, as is that of `strong` for tasks that are not just
+ * a function: one test for both. */
+static HOT thrum_task *step(worker *w, thrum__run *run, const uint32_t *attention, thrum_task *task)
 {
     __builtin_prefetch((const char *)task + AHEAD);
     if (__builtin_expect((int32_t)(__atomic_load_n(attention, __ATOMIC_RELAXED) | task->strong) < 0, 0))
-        call_slowly(w, run, task);
-    else
-        task->fn.plain(task->arg);
+        return step_slowly(w, run, task);
+    task->fn.plain(task->arg);
+    return complete(w, run, task);
 }
 
 static HOT thrum_task *pop(worker *w, const thrum__run *run, int64_t base)
@@ -242,19 +357,26 @@ static void run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
 {
     const uint32_t *attention = &run->root->attention;
     for (; task; task = pop(w, run, base)) {
-        do {
-            call(w, run, attention, task);
-            task = complete(w, run, task);
-        } while (task);
+        do
+            task = step(w, run, attention, task);
+        while (task);
     }
 }
 
 static __attribute__((noinline, cold)) void run_at_once(worker *w, thrum__run *run, thrum_task *task)
 {
-    while (task) {
-        call(w, run, &run->root->attention, task);
-        task = complete(w, run, task);
-    }
+    while (task)
+        task = step(w, run, &run->root->attention, task);
+}
+
+/* A task without successors. */
+static HOT void call(worker *w, thrum__run *run, const uint32_t *attention, thrum_task *task)
+{
+    __builtin_prefetch((const char *)task + AHEAD);
+    if (__builtin_expect((int32_t)(__atomic_load_n(attention, __ATOMIC_RELAXED) | task->strong) < 0, 0))
+        step_slowly(w, run, task);
+    else
+        task->fn.plain(task->arg);
 }
 
 /* A graph without edges: its tasks lie side by side, and nothing becomes ready. */
@@ -263,7 +385,7 @@ static void run_neighbours(worker *w, thrum__run *run, size_t from, size_t to)
     const uint32_t *attention = &run->root->attention;
     while (from < to) {
         size_t count;
-        const thrum_task *task = thrum__task_number_at(run->handle->graph, from, &count);
+        thrum_task *task = thrum__task_number_at(run->handle->graph, from, &count);
         count = count < to - from ? count : to - from;
         from += count;
         for (const thrum_task *end = task + count; task < end; task++)
@@ -435,8 +557,9 @@ static void run_recycle(worker *w, thrum_executor *ex, thrum__run *run);
 /* Everything that belongs to an iteration has ended, detached functions too: whether there is another one. */
 static bool goes_on(thrum_handle *handle)
 {
-    bool cancelled = thrum__is_cancelled(__atomic_load_n(&handle->root->attention, __ATOMIC_RELAXED));
-    if (--handle->left == 0 || cancelled)
+    if (thrum__is_cancelled(__atomic_load_n(&handle->root->attention, __ATOMIC_RELAXED)))
+        return false;
+    if (handle->fn.until ? handle->fn.until(handle->arg) : --handle->left == 0)
         return false;
     atomic_store_explicit(&handle->pending, 1, memory_order_relaxed);
     return true;
@@ -478,6 +601,8 @@ static void leave(worker *w, thrum__run *run, int64_t base)
     while (lower(w, run)) {
         thrum_handle *handle = run->handle;
         note_pace(w, run);
+        if (handle->graph->conditions)
+            thrum__graph_restore(handle->graph);
         if (!thrum__pending_lower(handle))
             return;
         if (!goes_on(handle)) {
@@ -616,11 +741,20 @@ void thrum__run_begin(thrum_handle *handle, worker *w)
     thrum__run_whole(w, run);
 }
 
+/* How often: n times, or until a function says that it is enough. */
+struct times {
+    uint64_t n;
+    thrum_until_fn *until;
+    void *arg;
+};
+
 /* A handle at work on the graph, or queued for it. With *now the caller begins it. */
-static int start(thrum_graph *graph, thrum_handle *handle, uint64_t n, bool *now)
+static int start(thrum_graph *graph, thrum_handle *handle, struct times times, bool *now)
 {
     handle->graph = graph;
-    handle->left = n;
+    handle->left = times.n;
+    handle->fn.until = times.until;
+    handle->arg = times.arg;
     int err = handle->ex->trace ? thrum__watch_hold_names(handle->ex, graph) : 0;
     if (!err)
         err = thrum__graph_enqueue(handle, now);
@@ -631,7 +765,7 @@ static int start(thrum_graph *graph, thrum_handle *handle, uint64_t n, bool *now
 
 static bool has_nothing_to_do(const thrum_handle *handle)
 {
-    return handle->left == 0 || handle->graph->source_count == 0;
+    return handle->left == 0 || handle->graph->source_count == 0 || (handle->fn.until && handle->fn.until(handle->arg));
 }
 
 bool thrum__run_begin_queued(thrum_handle *handle)
@@ -656,7 +790,7 @@ void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root)
     thrum_handle *handle = thrum__handle_borrow(w);
     if (handle)
         handle->root = root;
-    if (!handle || start(graph, handle, 1, &now)) {
+    if (!handle || start(graph, handle, (struct times){.n = 1}, &now)) {
         thrum__root_fail(root, thrum__last_code(), thrum__last_fault());
     } else {
         thrum__note_awaited(handle, w);
@@ -679,7 +813,7 @@ static int may_start(thrum_executor **ex, thrum_graph *graph, const char *what)
     return err;
 }
 
-thrum_handle *thrum_start_n(thrum_executor *ex, thrum_graph *graph, uint64_t n)
+static thrum_handle *start_times(thrum_executor *ex, thrum_graph *graph, struct times times)
 {
     bool now = false;
     if (may_start(&ex, graph, "thrum_start"))
@@ -687,13 +821,27 @@ thrum_handle *thrum_start_n(thrum_executor *ex, thrum_graph *graph, uint64_t n)
     thrum_handle *handle = thrum__handle_new(ex, WORK_GRAPH);
     if (!handle)
         return NULL;
-    if (start(graph, handle, n, &now)) {
+    if (start(graph, handle, times, &now)) {
         thrum__handle_abandon(handle);
         return NULL;
     }
     if (now)
         begin(handle, NULL);
     return handle;
+}
+
+thrum_handle *thrum_start_n(thrum_executor *ex, thrum_graph *graph, uint64_t n)
+{
+    return start_times(ex, graph, (struct times){.n = n});
+}
+
+thrum_handle *thrum_start_until(thrum_executor *ex, thrum_graph *graph, thrum_until_fn *done, void *arg)
+{
+    if (!done) {
+        thrum__fault(THRUM_EINVAL, "thrum_start_until: the function is NULL");
+        return NULL;
+    }
+    return start_times(ex, graph, (struct times){1, done, arg});
 }
 
 thrum_handle *thrum_start(thrum_executor *ex, thrum_graph *graph)
@@ -720,9 +868,10 @@ static void call_only_task(worker *w, thrum_handle *handle)
 {
     thrum__run none;
     size_t count;
-    const thrum_task *task = thrum__task_number_at(handle->graph, 0, &count);
+    thrum_task *task = thrum__task_number_at(handle->graph, 0, &count);
     thrum__root *outer = w->root;
     w->root = none.root = handle->root;
+    none.handle = handle;
     call(w, &none, &handle->root->attention, task);
     w->root = outer;
     thrum__handle_lower(handle);
@@ -730,15 +879,15 @@ static void call_only_task(worker *w, thrum_handle *handle)
 
 static bool is_one_call(const thrum_handle *handle)
 {
-    return handle->left == 1 && handle->graph->source_count == 1 && !handle->graph->sources;
+    return handle->left == 1 && !handle->fn.until && handle->graph->source_count == 1 && !handle->graph->sources;
 }
 
 /* With a worker to run it: nobody but this call ever sees the handle, so it is a borrowed one. */
-static int run_as(worker *w, thrum_graph *graph, uint64_t n, const worker *from)
+static int run_as(worker *w, thrum_graph *graph, struct times times, const worker *from)
 {
     bool now = false;
     thrum_handle *handle = thrum__handle_borrow(w);
-    int err = handle ? start(graph, handle, n, &now) : thrum__last_code();
+    int err = handle ? start(graph, handle, times, &now) : thrum__last_code();
     if (!err) {
         thrum__note_awaited(handle, from);
         if (now && is_one_call(handle))
@@ -752,24 +901,36 @@ static int run_as(worker *w, thrum_graph *graph, uint64_t n, const worker *from)
     return err;
 }
 
-int thrum_run_n(thrum_executor *ex, thrum_graph *graph, uint64_t n)
+static int run_times(thrum_executor *ex, thrum_graph *graph, struct times times)
 {
     worker *self = thrum__self;
     int err = may_start(&ex, graph, "thrum_run");
     if (err || (err = runs_itself(self, graph)))
         return err;
     if (self && self->ex == ex)
-        return run_as(self, graph, n, self);
+        return run_as(self, graph, times, self);
     worker *guest = ex->callers_help ? thrum__guest_enter(ex, false) : NULL;
     if (guest) {
-        err = run_as(guest, graph, n, self);
+        err = run_as(guest, graph, times, self);
         thrum__guest_leave(guest);
         return err;
     }
-    thrum_handle *handle = thrum_start_n(ex, graph, n);
+    thrum_handle *handle = start_times(ex, graph, times);
     err = handle ? thrum_wait(handle) : thrum__last_code();
     thrum_release(handle);
     return err;
+}
+
+int thrum_run_n(thrum_executor *ex, thrum_graph *graph, uint64_t n)
+{
+    return run_times(ex, graph, (struct times){.n = n});
+}
+
+int thrum_run_until(thrum_executor *ex, thrum_graph *graph, thrum_until_fn *done, void *arg)
+{
+    if (!done)
+        return thrum__fault(THRUM_EINVAL, "thrum_run_until: the function is NULL");
+    return run_times(ex, graph, (struct times){1, done, arg});
 }
 
 int thrum_run(thrum_executor *ex, thrum_graph *graph)

@@ -106,11 +106,20 @@ static __attribute__((noinline)) void carry_out(thrum_task *task, uint8_t *count
     task->next += HALF;
 }
 
+/* Weak edges do not count as edges in. */
+static bool counts_in(const thrum_graph *graph, const thrum__log_edge *e)
+{
+    if (__builtin_expect(graph->conditions == 0, 1) || !thrum__is_condition(thrum__task_at(graph, e->from)))
+        return true;
+    thrum__task_at(graph, e->to)->strong |= THRUM__WEAK_IN;
+    return false;
+}
+
 static void count_edges(const thrum_graph *graph, const thrum__chunk *chunk, const struct tally *tally)
 {
     for (const thrum__log *log = chunk->log; log; log = log->older)
         for (const thrum__log_edge *e = log->edges, *end = filled_to(chunk, log); e < end; e++) {
-            if (__builtin_expect(++tally->in[e->to] == 0, 0))
+            if (counts_in(graph, e) && __builtin_expect(++tally->in[e->to] == 0, 0))
                 carry_in(thrum__task_at(graph, e->to), &tally->in[e->to]);
             if (__builtin_expect(++tally->out[e->from] == 0, 0))
                 carry_out(thrum__task_at(graph, e->from), &tally->out[e->from]);
@@ -125,12 +134,21 @@ static size_t count_of(const uint8_t *bytes, size_t size, uint8_t value)
     return count;
 }
 
+static size_t count_sources(const thrum_graph *graph, uint32_t chunk, const uint8_t *in)
+{
+    size_t count = 0;
+    for (thrum_task *task = chunk_begin(graph, chunk), *stop = chunk_end(graph, chunk); task < stop; task++)
+        count += *in++ == 0 && !(task->strong & THRUM__WEAK_IN);
+    return count;
+}
+
 /* Tasks without a predecessor, and tasks with one successor. */
 static void count_tasks(const thrum_graph *graph, const struct tally *tally, size_t *sources, size_t *ones)
 {
     for (uint32_t c = 0; c < graph->chunk_count; c++) {
         size_t tasks = (size_t)(chunk_end(graph, c) - chunk_begin(graph, c)), first = (size_t)c * THRUM__CHUNK_PLACES;
-        *sources += count_of(tally->in + first, tasks, 0);
+        *sources +=
+            graph->conditions ? count_sources(graph, c, tally->in + first) : count_of(tally->in + first, tasks, 0);
         *ones += count_of(tally->out + first, tasks, 1);
     }
 }
@@ -202,7 +220,7 @@ static uintptr_t *write_records(const thrum_graph *graph, uint32_t chunk, const 
         atomic_store_explicit(&task->pending, strong, memory_order_relaxed);
         task->next = *next++;
         *to = task;
-        to += strong == 0;
+        to += (task->strong & (THRUM__STRONG_MASK | THRUM__WEAK_IN)) == 0;
         if (successors > 1) {
             task->next |= mark_list(task, end, successors);
             end += successors;
@@ -214,15 +232,25 @@ static uintptr_t *write_records(const thrum_graph *graph, uint32_t chunk, const 
 
 /* ---- The check for cycles ----------------------------------------------------------------------------------------- */
 
+/* The words of a task's strong edges; NULL if it has none. */
+static const uintptr_t *strong_words(const thrum_task *task, uintptr_t *one)
+{
+    return thrum__is_condition(task) ? NULL : thrum__successors(task, one);
+}
+
 /* Takes away tasks without predecessors until none is left to take; `pending` serves as the count of predecessors not
  * yet taken. What is left lies on a cycle or behind one. */
 static size_t take_away_ready(thrum_graph *graph, thrum_task **queue)
 {
-    size_t head = 0, tail = graph->source_count;
-    memcpy(queue, graph->sources, tail * sizeof *queue);
+    size_t head = 0, tail = 0;
+    FOR_EACH_TASK(graph, task)
+    {
+        if (strong_of(task) == 0)
+            queue[tail++] = task;
+    }
     while (head < tail) {
         uintptr_t one;
-        const uintptr_t *word = thrum__successors(queue[head++], &one);
+        const uintptr_t *word = strong_words(queue[head++], &one);
         for (; word; word = *word & THRUM__LAST ? NULL : word + 1) {
             thrum_task *to = thrum__word_task(*word);
             if (atomic_fetch_sub_explicit(&to->pending, 1, memory_order_relaxed) == 1)
@@ -246,7 +274,7 @@ static thrum_task *find_cycle(thrum_graph *graph, thrum_task **back)
         if (!is_left(task))
             continue;
         uintptr_t one;
-        const uintptr_t *word = thrum__successors(task, &one);
+        const uintptr_t *word = strong_words(task, &one);
         for (; word; word = *word & THRUM__LAST ? NULL : word + 1)
             if (is_left(thrum__word_task(*word)))
                 back[thrum_task_number(thrum__word_task(*word))] = task;
@@ -298,12 +326,22 @@ static int check_cycles(thrum_graph *graph)
         return thrum__fault(THRUM_ENOMEM, "thrum_graph_freeze: no memory to look for cycles in graph '%s'",
                             graph->names->graph);
     int err = take_away_ready(graph, scratch) < count ? cycle_error(graph, scratch) : 0;
+    thrum__graph_restore(graph);
+    thrum__free(scratch);
+    if (!err && graph->source_count == 0)
+        err = thrum__fault(THRUM_ENOSOURCE,
+                           "graph '%s' has no task that could start: conditions have edges to all tasks that wait for "
+                           "none; a first task without any edge to it is needed",
+                           graph->names->graph);
+    return err;
+}
+
+void thrum__graph_restore(thrum_graph *graph)
+{
     FOR_EACH_TASK(graph, task)
     {
         atomic_store_explicit(&task->pending, strong_of(task), memory_order_relaxed);
     }
-    thrum__free(scratch);
-    return err;
 }
 
 /* ---- Freeze and thaw ---------------------------------------------------------------------------------------------- */
@@ -319,7 +357,7 @@ static void layout_undo(thrum_graph *graph)
     FOR_EACH_TASK(graph, task)
     {
         task->next = 0;
-        task->strong &= ~THRUM__STRONG_MASK;
+        task->strong &= THRUM__KIND_MASK;
         atomic_store_explicit(&task->pending, 0, memory_order_relaxed);
     }
     thrum__layout_drop(graph);
@@ -483,19 +521,30 @@ static bool is_source(const thrum_graph *graph, size_t number, const thrum_task 
     return number < graph->source_count && (!graph->sources || graph->sources[number] == task);
 }
 
+static uint64_t weak_words(const thrum_task *task)
+{
+    uintptr_t one;
+    uint64_t count = 0;
+    const uintptr_t *word = thrum__is_condition(task) ? thrum__successors(task, &one) : NULL;
+    for (; word; word = *word & THRUM__LAST ? NULL : word + 1)
+        count++;
+    return count;
+}
+
 bool thrum__graph_check(const thrum_graph *graph)
 {
     if (!(atomic_load_explicit(&graph->state, memory_order_relaxed) & THRUM__FROZEN))
         return true;
     size_t sources = 0;
-    uint64_t strong = 0;
+    uint64_t strong = 0, weak = 0;
     FOR_EACH_TASK(graph, task)
     {
-        if (strong_of(task) == 0 && !is_source(graph, sources++, task))
+        if (strong_of(task) == 0 && !(task->strong & THRUM__WEAK_IN) && !is_source(graph, sources++, task))
             return false;
         if (atomic_load_explicit(&task->pending, memory_order_relaxed) != strong_of(task))
             return false;
         strong += strong_of(task);
+        weak += weak_words(task);
     }
-    return sources == graph->source_count && strong == graph->edges && words_agree(graph);
+    return sources == graph->source_count && strong + weak == graph->edges && words_agree(graph);
 }

@@ -369,46 +369,95 @@ thrum_task *thrum__scope_task_copy(thrum_graph *graph, const char *what, int err
     return thrum_scope_task_new(graph, fn, kept->bytes);
 }
 
+thrum_task *thrum_condition_new(thrum_graph *graph, thrum_condition_fn *fn, void *arg)
+{
+    if (!graph || !fn)
+        return null_argument(graph, "thrum_condition_new");
+    thrum_task *task = task_new(graph);
+    if (task) {
+        *task = (thrum_task){.fn.condition = fn, .arg = arg, .strong = THRUM__IS_CONDITION};
+        graph->conditions++;
+    }
+    return task;
+}
+
+thrum_task *thrum_choice_new(thrum_graph *graph, thrum_choice_fn *fn, void *arg)
+{
+    if (!graph || !fn)
+        return null_argument(graph, "thrum_choice_new");
+    thrum_task *task = task_new(graph);
+    if (task) {
+        *task = (thrum_task){.fn.choice = fn, .arg = arg, .strong = THRUM__IS_CHOICE};
+        graph->conditions++;
+    }
+    return task;
+}
+
 thrum_task *thrum_placeholder_new(thrum_graph *graph)
 {
     return thrum_task_new(graph, thrum__nothing, NULL);
 }
 
-/* Setting the work leaves the layout alone, so a frozen graph stays frozen. */
-static int may_set(thrum_task *task, bool has_fn, const char *what)
+/* Setting the work leaves the layout alone, so a frozen graph stays frozen; but not when weak edges become strong or the
+ * other way round. */
+static int set_kind(thrum_task *task, uint32_t kind, bool has_fn, const char *what)
 {
     if (!task)
         return null_task(NULL, what);
     thrum_graph *graph = thrum__chunk_of(task)->graph;
-    if (thrum__graph_runs(graph) || (state_of(graph) & THRUM__FAILED))
-        return thrum__graph_open(graph, what);
+    bool condition = kind == THRUM__IS_CONDITION || kind == THRUM__IS_CHOICE;
+    int err = 0;
+    if (thrum__graph_runs(graph) || (state_of(graph) & THRUM__FAILED) || condition != thrum__is_condition(task))
+        err = thrum__graph_open(graph, what);
+    if (err)
+        return err;
     if (!has_fn) {
         char room[80];
         return thrum__graph_fail(graph, THRUM_EINVAL, "%s: the function for %s is NULL", what,
                                  thrum__task_label(task, room, sizeof room));
     }
+    graph->conditions += condition;
+    task->strong = (task->strong & ~THRUM__KIND_MASK) | kind;
     return 0;
 }
 
 int thrum_task_set(thrum_task *task, thrum_fn *fn, void *arg)
 {
-    int err = may_set(task, fn != NULL, "thrum_task_set");
+    int err = set_kind(task, 0, fn != NULL, "thrum_task_set");
     if (err)
         return err;
     task->fn.plain = fn;
     task->arg = arg;
-    task->strong &= ~THRUM__IS_SCOPE;
     return 0;
 }
 
 int thrum_task_set_scope(thrum_task *task, thrum_scope_fn *fn, void *arg)
 {
-    int err = may_set(task, fn != NULL, "thrum_task_set_scope");
+    int err = set_kind(task, THRUM__IS_SCOPE, fn != NULL, "thrum_task_set_scope");
     if (err)
         return err;
     task->fn.scope = fn;
     task->arg = arg;
-    task->strong |= THRUM__IS_SCOPE;
+    return 0;
+}
+
+int thrum_task_set_condition(thrum_task *task, thrum_condition_fn *fn, void *arg)
+{
+    int err = set_kind(task, THRUM__IS_CONDITION, fn != NULL, "thrum_task_set_condition");
+    if (err)
+        return err;
+    task->fn.condition = fn;
+    task->arg = arg;
+    return 0;
+}
+
+int thrum_task_set_choice(thrum_task *task, thrum_choice_fn *fn, void *arg)
+{
+    int err = set_kind(task, THRUM__IS_CHOICE, fn != NULL, "thrum_task_set_choice");
+    if (err)
+        return err;
+    task->fn.choice = fn;
+    task->arg = arg;
     return 0;
 }
 
@@ -548,9 +597,12 @@ __attribute__((noinline)) int thrum__edge_slow(thrum_task *before, thrum_task *a
     int err = thrum__graph_open(graph, "thrum_edge");
     if (err)
         return err;
-    if (before == after)
-        return thrum__graph_fail(graph, THRUM_EINVAL, "thrum_edge: %s of graph '%s' cannot come before itself",
-                                 thrum__task_label(before, room, sizeof room), graph_name(graph));
+    if (before == after && !thrum__is_condition(before))
+        return thrum__graph_fail(
+            graph, THRUM_EINVAL,
+            "thrum_edge: %s of graph '%s' cannot come before itself; only a condition can name itself",
+            thrum__task_label(before, room, sizeof room), graph_name(graph));
+    graph->backward |= before == after;
     if (graph != other) {
         char other_room[80];
         return thrum__graph_fail(graph, THRUM_EINVAL,

@@ -22,9 +22,10 @@
  * all of whose words are SOLE has that flag too.
  *
  * Invariants of a frozen graph (thrum__graph_check):
- *   1. strong = number of words that lead to the task; pending = strong while no run is under way.
+ *   1. strong = number of words that lead to the task from others than conditions; pending = strong while no run is under
+ *      way. Words that part from a condition are weak: WEAK_IN is set where one leads.
  *   2. A word is flagged SOLE exactly if its task's strong is 1.
- *   3. sources holds the tasks with strong = 0, in the order of creation; in a graph without edges, where that is every
+ *   3. sources holds the tasks with strong = 0 and without WEAK_IN, in the order of creation; in a graph without edges, where that is every
  *      task, it is NULL.
  *   4. The lists lie in the order of their tasks and fill `list` exactly; each has one word flagged NEAR.
  */
@@ -52,14 +53,21 @@ enum {
         THRUM__CHUNK_SHIFTS * 2, /* places that are no tasks: those before the head, the head's, the last */
 };
 
-/* The kind of a task is in the top bits of `strong`, whose rest counts predecessors. */
+/* The kind of a task is in the top bits of `strong`: all but plain functions have the sign bit. Below it, whether a
+ * condition has an edge to the task, and the number of its strong predecessors. */
+#define THRUM__KIND_MASK UINT32_C(0xe0000000)
 #define THRUM__IS_SCOPE UINT32_C(0x80000000)
+#define THRUM__IS_CONDITION UINT32_C(0xa0000000)
+#define THRUM__IS_CHOICE UINT32_C(0xc0000000)
+#define THRUM__WEAK_IN UINT32_C(0x10000000)
 #define THRUM__STRONG_MASK UINT32_C(0x0fffffff)
 
 struct thrum_task {
     union {
         thrum_fn *plain;
         thrum_scope_fn *scope;
+        thrum_condition_fn *condition;
+        thrum_choice_fn *choice;
     } fn;
     void *arg;
     uintptr_t next;           /* frozen: 0, a successor | THRUM__ONE, or the address of the list; else scratch */
@@ -106,6 +114,7 @@ struct thrum_graph {
     size_t slab_bytes;
     struct thrum__log_room *log_room; /* memory for logs, the newest */
     uint64_t edges;
+    uint64_t conditions; /* tasks that are or were one */
     thrum__names *names;
     struct thrum__kept *kept; /* arguments that the graph owns, the newest first */
 
@@ -156,6 +165,17 @@ static inline thrum_task *thrum__task_at(const thrum_graph *graph, uint32_t plac
     return thrum__chunk_tasks(graph->chunks[place / THRUM__CHUNK_PLACES]) + place % THRUM__CHUNK_PLACES;
 }
 
+static inline uint32_t thrum__kind_of(const thrum_task *task)
+{
+    return task->strong & THRUM__KIND_MASK;
+}
+
+/* Whether its edges are weak. */
+static inline bool thrum__is_condition(const thrum_task *task)
+{
+    return thrum__kind_of(task) == THRUM__IS_CONDITION || thrum__kind_of(task) == THRUM__IS_CHOICE;
+}
+
 static inline thrum_task *thrum__word_task(uintptr_t word)
 {
     return (thrum_task *)(word & ~(uintptr_t)THRUM__FLAGS);
@@ -198,6 +218,9 @@ void thrum__graph_keep_message(thrum_graph *graph, const char *text);
  * no task. */
 thrum_task *thrum__scope_task_copy(thrum_graph *graph, const char *what, int err, thrum_scope_fn *fn, const void *arg,
                                    size_t size);
+
+/* Gives counters their full value again, after a run in which conditions may have left some half-way. */
+void thrum__graph_restore(thrum_graph *graph);
 
 /* The function of a placeholder without work. */
 void thrum__nothing(void *arg);

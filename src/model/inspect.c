@@ -83,7 +83,7 @@ static void measure(const thrum_graph *graph, double (*weight)(const thrum_task 
         if (!(t->strong & THRUM__STRONG_MASK))
             queue[tail++] = t;
     }
-    stats->sources = tail;
+    stats->sources = graph->source_count;
     while (head < tail) {
         const thrum_task *t = queue[head++];
         struct reach *here = &reach[thrum_task_number(t)];
@@ -95,7 +95,7 @@ static void measure(const thrum_graph *graph, double (*weight)(const thrum_task 
         stats->span = here->tasks > stats->span ? here->tasks : stats->span;
         stats->span_work = here->weight > stats->span_work ? here->weight : stats->span_work;
         uintptr_t one;
-        const uintptr_t *word = thrum__successors(t, &one);
+        const uintptr_t *word = thrum__is_condition(t) ? NULL : thrum__successors(t, &one);
         for (; word; word = *word & THRUM__LAST ? NULL : word + 1) {
             struct reach *to = &reach[thrum_task_number(thrum__word_task(*word))];
             extend(to, here);
@@ -153,6 +153,20 @@ static void put_quoted(FILE *out, const char *text)
     putc('"', out);
 }
 
+static const char *shape_of(const thrum_task *task)
+{
+    switch (thrum__kind_of(task)) {
+    case THRUM__IS_SCOPE:
+        return ", shape=box, peripheries=2";
+    case THRUM__IS_CONDITION:
+        return ", shape=diamond, style=solid";
+    case THRUM__IS_CHOICE:
+        return ", shape=diamond, style=solid, peripheries=2";
+    default:
+        return "";
+    }
+}
+
 static void put_task(const thrum_task *task, const thrum_task *const *successors, size_t count, void *arg)
 {
     FILE *out = arg;
@@ -161,10 +175,15 @@ static void put_task(const thrum_task *task, const thrum_task *const *successors
     snprintf(number, sizeof number, "%lld", (long long)thrum_task_number(task));
     const char *name = thrum_task_name(task);
     put_quoted(out, *name ? name : number);
-    fputs(task->strong & THRUM__IS_SCOPE ? ", shape=box, peripheries=2];\n" : "];\n", out);
-    for (size_t i = 0; i < count; i++)
-        fprintf(out, "    t%lld -> t%lld;\n", (long long)thrum_task_number(task),
+    fprintf(out, "%s];\n", shape_of(task));
+    bool weak = thrum__is_condition(task);
+    for (size_t i = 0; i < count; i++) {
+        fprintf(out, "    t%lld -> t%lld", (long long)thrum_task_number(task),
                 (long long)thrum_task_number(successors[i]));
+        if (weak)
+            fprintf(out, " [style=dashed, label=%zu]", i);
+        fputs(";\n", out);
+    }
 }
 
 int thrum_graph_dot(thrum_graph *graph, FILE *out)
