@@ -121,14 +121,16 @@ void thrum__wake_one(domain *d)
 void thrum__step_aside(worker *w)
 {
     domain *d = w->domain;
-    thrum__door_show_all(w);
+    if (w->root)
+        thrum__door_show_all(w); /* in the middle of a task; outside of one a worker has nothing */
     thrum__life_view view = thrum__life_leave(&d->life);
     /* Nobody asleep and too few awake: some are parked. A guest must look too: they may have parked while it was here. */
     if (view.top < 0 && view.awake < d->life.limit && !w->ex->threadless) {
         thrum__spare_start(d);
         return;
     }
-    if (!view.wake_wanted)
+    /* If there was a free place before, nobody who pushed found them all taken since whoever made it free looked. */
+    if (!view.wake_wanted || view.awake + 1 < d->life.limit)
         return;
     if (view.awake > 0)
         thrum__barrier_heavy();
