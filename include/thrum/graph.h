@@ -50,6 +50,12 @@ THRUM_API thrum_task *thrum_condition_new(thrum_graph *graph, thrum_condition_fn
 typedef size_t thrum_choice_fn(int *picks, size_t room, void *arg);
 THRUM_API thrum_task *thrum_choice_new(thrum_graph *graph, thrum_choice_fn *fn, void *arg);
 
+/* A task that runs another graph as part of this one: it completes when all of that graph has. The graph is not copied: it
+ * must live as long as this one runs, can be a module of several graphs or tasks, and can be run by itself; but not at the
+ * same time: a module that is to run while its graph is running fails the run with THRUM_EBUSY. An error in it is an error
+ * of the run. Modules may be nested to any depth. */
+THRUM_API thrum_task *thrum_module_new(thrum_graph *graph, thrum_graph *module);
+
 /* A task made first, its work set later. Without work it does nothing when it runs: a meeting point. */
 THRUM_API thrum_task *thrum_placeholder_new(thrum_graph *graph);
 THRUM_API int thrum_task_set(thrum_task *task, thrum_fn *fn, void *arg);

@@ -86,6 +86,9 @@ struct thrum_handle {
     worker *borrower;    /* only the call that runs it sees it, in this worker: never released, no callbacks */
     thrum_handle *owner; /* of detached functions: the handle in whose `pending` they count */
     thrum_graph *graph;
+    thrum__run *parent;                   /* of modules: the run that the module's task is part of, */
+    thrum_task *module_task;              /* that task, */
+    _Atomic uint32_t module;              /* and enum module_state */
     uint64_t left;                        /* runs to go; only whoever ended the last one touches it */
     _Atomic(thrum__run *) run;            /* of graphs: while it runs, else NULL */
     _Atomic(const void *) ender;          /* the thread that calls the callbacks: the address of its thrum__self */
@@ -95,6 +98,10 @@ struct thrum_handle {
     thrum__lock lock;              /* callbacks */
     callback *callbacks, *last_callback;
 };
+
+/* Who goes on with the parent's run when a module's graph has ended: the worker that began it, if it is still there; else
+ * whoever ends it. Each says by an exchange that it has come; the second one goes on. */
+enum module_state { MODULE_GOING, MODULE_LEFT, MODULE_ENDED };
 
 /* ---- Runs --------------------------------------------------------------------------------------------------------- */
 
@@ -144,6 +151,8 @@ enum worker_kind { WORKER_OWN, WORKER_SPARE, WORKER_GUEST };
 struct worker {
     thrum__worker spawn; /* first: a scope points to it */
     thrum__root *root;   /* of the task that runs; NULL between tasks */
+    thrum__run *run;     /* of the graph's task that runs; NULL outside such */
+    int depth;           /* modules that it is in the middle of */
     domain *domain;
     thrum_executor *ex;
     uint64_t random;
@@ -369,6 +378,8 @@ void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root);
 
 /* Freezes the handle's graph if need be and puts the handle in line. *now: it is the first, and the caller begins it. */
 int thrum__graph_enqueue(thrum_handle *handle, bool *now);
+/* The same for a module, which cannot wait in line: THRUM_EBUSY if it would have to. */
+int thrum__graph_claim(thrum_handle *handle);
 /* Takes an ended run out of the line: the next one, which is to begin, or NULL. */
 thrum_handle *thrum__graph_end_run(thrum_handle *handle);
 
@@ -384,9 +395,11 @@ void thrum__handle_return(worker *w, thrum_handle *handle);
 void thrum__handle_leave_alone(thrum_handle *handle);
 int thrum__handle_outcome(const thrum_handle *handle);
 void thrum__handle_abandon(thrum_handle *handle); /* one that was never started */
-bool thrum__pending_lower(thrum_handle *handle);  /* one of its pending parts has ended; true: it was the last */
-void thrum__handle_lower(thrum_handle *handle);   /* the same, and ends it if it was the last */
-void thrum__handle_end(thrum_handle *handle);     /* all have */
+/* The graph of a module has ended. True: the caller goes on with the parent's run, and frees the handle. */
+bool thrum__module_end(thrum_handle *handle);
+bool thrum__pending_lower(thrum_handle *handle); /* one of its pending parts has ended; true: it was the last */
+void thrum__handle_lower(thrum_handle *handle);  /* the same, and ends it if it was the last */
+void thrum__handle_end(thrum_handle *handle);    /* all have */
 void thrum__handle_run(worker *w, thrum_handle *handle);
 void thrum__handle_call(worker *w, thrum_handle *handle);    /* the function alone: thrum__handle_lower is to follow */
 bool thrum__handle_ends_quietly(const thrum_handle *handle); /* ending it calls no user's function */

@@ -108,6 +108,7 @@ static void handle_init(thrum_handle *handle, thrum_executor *ex, enum handle_wo
     handle->borrower = borrower;
     handle->owner = NULL;
     handle->graph = NULL;
+    handle->parent = NULL;
     atomic_store_explicit(&handle->run, NULL, memory_order_relaxed);
     atomic_store_explicit(&handle->ender, NULL, memory_order_relaxed);
     atomic_store_explicit(&handle->awaited_from, NULL, memory_order_relaxed);
@@ -244,6 +245,17 @@ void thrum__handle_end(thrum_handle *handle)
     do
         handle = end_one(handle);
     while (handle && !thrum__run_begin_queued(handle));
+}
+
+/* Acquire and release: what each of the two did happens before what the second one does next. If that is the other one, the
+ * handle may be gone by now. */
+bool thrum__module_end(thrum_handle *handle)
+{
+    thrum_handle *next = thrum__graph_end_run(handle);
+    bool left = atomic_exchange_explicit(&handle->module, MODULE_ENDED, memory_order_acq_rel) == MODULE_LEFT;
+    if (next && !thrum__run_begin_queued(next))
+        thrum__handle_end(next);
+    return left;
 }
 
 /* When one is left, it is the caller's: only what is pending adds to it. So no read-modify-write is needed then, and the

@@ -64,6 +64,19 @@ int thrum__graph_enqueue(thrum_handle *handle, bool *now)
     return err;
 }
 
+int thrum__graph_claim(thrum_handle *handle)
+{
+    thrum_graph *graph = handle->graph;
+    if (atomic_load_explicit(&graph->state, memory_order_relaxed) == THRUM__FROZEN && swap(graph, 0, (uintptr_t)handle))
+        return 0;
+    thrum__lock_take(&graph->lock);
+    int err = thrum__graph_prepare(graph);
+    if (!err && !swap(graph, 0, (uintptr_t)handle))
+        err = THRUM_EBUSY;
+    thrum__lock_give(&graph->lock);
+    return err;
+}
+
 thrum_handle *thrum__graph_end_run(thrum_handle *handle)
 {
     thrum_graph *graph = handle->graph;

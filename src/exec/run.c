@@ -303,6 +303,8 @@ static __attribute__((noinline)) thrum_task *ask_choice(worker *w, thrum__run *r
     return chosen;
 }
 
+static thrum_task *run_module(worker *w, thrum__run *run, thrum_task *task);
+
 /* Tasks that are not just a function, cancelled runs, observers and traces. The task to run next, or NULL. In a cancelled run
  * functions are not called, but all is counted that would be; conditions name nothing, so loops end. */
 static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *run, thrum_task *task)
@@ -326,6 +328,8 @@ static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *
         task->fn.plain(task->arg);
     if (thrum__is_watched(attention))
         thrum__watch_end(w, &watch);
+    if (kind == THRUM__IS_MODULE)
+        return run_module(w, run, task);
     return condition ? next : complete(w, run, task);
 }
 
@@ -565,12 +569,17 @@ static bool goes_on(thrum_handle *handle)
     return true;
 }
 
-static void end_run(worker *w, thrum__run *run)
+/* If it was a module's, and the worker that began it has left: its handle, with which the caller goes on in the parent's
+ * run. */
+static thrum_handle *end_run(worker *w, thrum__run *run)
 {
     thrum_handle *handle = run->handle;
     atomic_store_explicit(&handle->run, NULL, memory_order_relaxed);
     run_recycle(w, handle->ex, run);
+    if (handle->parent)
+        return thrum__module_end(handle) ? handle : NULL;
     thrum__handle_end(handle);
+    return NULL;
 }
 
 /* The strand has nothing left to do: whether it was the last. */
@@ -596,7 +605,7 @@ static void note_pace(const worker *w, const thrum__run *run)
 
 /* Whoever is last begins the next iteration or ends the run, unless detached functions are still under way: then the last
  * of those does it (thrum__run_detached_ended). */
-static void leave(worker *w, thrum__run *run, int64_t base)
+static thrum_handle *leave(worker *w, thrum__run *run, int64_t base)
 {
     while (lower(w, run)) {
         thrum_handle *handle = run->handle;
@@ -604,29 +613,40 @@ static void leave(worker *w, thrum__run *run, int64_t base)
         if (handle->graph->conditions)
             thrum__graph_restore(handle->graph);
         if (!thrum__pending_lower(handle))
-            return;
-        if (!goes_on(handle)) {
-            end_run(w, run);
-            return;
-        }
+            return NULL;
+        if (!goes_on(handle))
+            return end_run(w, run);
         begin_iteration(w, run);
         run_shares(w, run, base);
     }
+    return NULL;
 }
 
-/* A strand's whole life, from `first` (a stolen task) or a share of the sources on. The caller has raised strands. */
+/* A strand's whole life, from `first` (a stolen task) or a share of the sources on. The caller has raised strands. Where a
+ * module ends whose beginner has left, it goes on as the parent's strand that the module has kept: in a loop, for modules
+ * may be nested deeply. */
 static void work(worker *w, thrum__run *run, thrum_task *first, bool begins)
 {
     thrum__root *outer = w->root;
+    thrum__run *outer_run = w->run;
     int64_t base = thrum__deque_bottom_owner(&w->deque);
     w->root = run->root;
+    w->run = run;
     if (begins)
         begin_iteration(w, run);
-    if (first)
-        run_from(w, run, first, base);
-    run_shares(w, run, base);
-    leave(w, run, base);
+    for (;;) {
+        if (first)
+            run_from(w, run, first, base);
+        run_shares(w, run, base);
+        thrum_handle *module = leave(w, run, base);
+        if (!module)
+            break;
+        run = w->run = module->parent;
+        first = complete(w, run, module->module_task);
+        thrum__handle_return(w, module);
+    }
     w->root = outer;
+    w->run = outer_run;
 }
 
 void thrum__run_work(worker *w, thrum__run *run, thrum_task *first)
@@ -718,22 +738,26 @@ void thrum__run_detached_ended(thrum_handle *handle)
         end_run(NULL, run);
 }
 
+static void run_init(thrum__run *run, thrum_handle *handle)
+{
+    run->handle = handle;
+    run->root = handle->root;
+    run->sources = handle->graph->sources;
+    run->count = handle->graph->source_count;
+    run->divisor = divisor_for(&handle->ex->cpu);
+    atomic_store_explicit(&handle->run, run, memory_order_release);
+}
+
 void thrum__run_begin(thrum_handle *handle, worker *w)
 {
     thrum_executor *ex = handle->ex;
-    domain *d = &ex->cpu;
     thrum__run *run = run_take(w, ex);
     if (!run) {
         thrum__root_fail(handle->root, THRUM_ENOMEM, "no memory to start a run, or 65535 are under way");
         thrum__handle_lower(handle);
         return;
     }
-    run->handle = handle;
-    run->root = handle->root;
-    run->sources = handle->graph->sources;
-    run->count = handle->graph->source_count;
-    run->divisor = divisor_for(d);
-    atomic_store_explicit(&handle->run, run, memory_order_release);
+    run_init(run, handle);
     if (!w) {
         begin_published(run, ex);
         return;
@@ -762,6 +786,94 @@ static int start(thrum_graph *graph, thrum_handle *handle, struct times times, b
         handle->graph = NULL;
     return err;
 }
+
+/* ---- Modules ------------------------------------------------------------------------------------------------------ */
+
+/* As many modules are begun one inside of the other on one stack; deeper ones are for whoever finds them. */
+enum { DEEPEST = 50 };
+
+/* The module's strand in its parent's run, for while nobody works there on its behalf. */
+static void keep_strand(worker *w, thrum__run *run)
+{
+    thrum__alone_share(w, run);
+    atomic_fetch_add_explicit(&run->strands, 1, memory_order_relaxed);
+}
+
+static int fail_module(thrum__run *run, const thrum_task *task, int err)
+{
+    char room[80];
+    if (err == THRUM_EBUSY)
+        thrum__fault(err, "module %s of graph '%s' cannot run graph '%s', which is running already",
+                     thrum__task_label(task, room, sizeof room), run->handle->graph->names->graph,
+                     ((thrum_graph *)task->arg)->names->graph);
+    thrum__root_fail(run->root, err, thrum__last_fault());
+    return err;
+}
+
+/* A handle that has claimed the module's graph, with a run for it; or the parent's run has failed. */
+static thrum__run *prepare_module(worker *w, thrum__run *run, thrum_task *task)
+{
+    thrum_executor *ex = w->ex;
+    thrum_handle *handle = thrum__handle_borrow(w);
+    if (!handle) {
+        fail_module(run, task, THRUM_ENOMEM);
+        return NULL;
+    }
+    handle->root = run->root;
+    handle->graph = task->arg;
+    handle->left = 1;
+    handle->fn.until = NULL;
+    handle->parent = run;
+    handle->module_task = task;
+    atomic_store_explicit(&handle->module, MODULE_GOING, memory_order_relaxed);
+    int err = ex->trace ? thrum__watch_hold_names(ex, handle->graph) : 0;
+    if (!err)
+        err = thrum__graph_claim(handle);
+    thrum__run *nested = err ? NULL : run_take(w, ex);
+    if (nested) {
+        run_init(nested, handle);
+        return nested;
+    }
+    if (!err) {
+        err = thrum__fault(THRUM_ENOMEM, "no memory to start a run, or 65535 are under way");
+        thrum__module_end(handle);
+    }
+    fail_module(run, task, err);
+    thrum__handle_return(w, handle);
+    return NULL;
+}
+
+/* Runs the module's graph, or as much of it as comes this worker's way. If it has ended then, the worker goes on behind the
+ * module; else whoever ends it does (work). */
+static thrum_task *run_module(worker *w, thrum__run *run, thrum_task *task)
+{
+    thrum__run *nested = prepare_module(w, run, task);
+    if (!nested)
+        return complete(w, run, task);
+    thrum_handle *handle = nested->handle;
+    if (handle->graph->source_count == 0) {
+        end_run(w, nested);
+    } else if (w->depth == DEEPEST) {
+        keep_strand(w, run);
+        atomic_store_explicit(&handle->module, MODULE_LEFT, memory_order_relaxed);
+        begin_published(nested, w->ex);
+        return NULL;
+    } else {
+        w->depth++;
+        thrum__run_whole(w, nested);
+        w->depth--;
+    }
+    if (atomic_load_explicit(&handle->module, memory_order_acquire) != MODULE_ENDED) {
+        keep_strand(w, run);
+        if (atomic_exchange_explicit(&handle->module, MODULE_LEFT, memory_order_acq_rel) != MODULE_ENDED)
+            return NULL;
+        atomic_fetch_sub_explicit(&run->strands, 1, memory_order_relaxed); /* its own is still there */
+    }
+    thrum__handle_return(w, handle);
+    return complete(w, run, task);
+}
+
+/* ---- Starting runs ------------------------------------------------------------------------------------------------ */
 
 static bool has_nothing_to_do(const thrum_handle *handle)
 {
@@ -849,37 +961,51 @@ thrum_handle *thrum_start(thrum_executor *ex, thrum_graph *graph)
     return thrum_start_n(ex, graph, 1);
 }
 
+static int runs_itself_error(const thrum_graph *graph)
+{
+    return thrum__fault(THRUM_EDEADLOCK, "thrum_run: a task of graph '%s' cannot run that graph and wait for it",
+                        graph->names->graph);
+}
+
 /* A task that runs its own graph would wait for a run that is queued behind its own. */
 static int runs_itself(const worker *self, const thrum_graph *graph)
 {
     if (!self || !self->root || !self->root->run)
         return 0;
+    for (const thrum__run *run = self->run; run; run = run->handle->parent)
+        if (run->handle->graph == graph)
+            return runs_itself_error(graph);
     const thrum_handle *at = self->root->run;
     for (; at; at = atomic_load_explicit(&at->awaited_from, memory_order_acquire))
         if (at->graph == graph)
-            return thrum__fault(THRUM_EDEADLOCK,
-                                "thrum_run: a task of graph '%s' cannot run that graph and wait for it",
-                                graph->names->graph);
+            return runs_itself_error(graph);
     return 0;
 }
 
-/* A graph of one task is a call: there is nothing to share and nobody can join, so it needs no run. */
-static void call_only_task(worker *w, thrum_handle *handle)
+static thrum_task *only_task(const thrum_handle *handle)
 {
-    thrum__run none;
     size_t count;
-    thrum_task *task = thrum__task_number_at(handle->graph, 0, &count);
-    thrum__root *outer = w->root;
-    w->root = none.root = handle->root;
-    none.handle = handle;
-    call(w, &none, &handle->root->attention, task);
-    w->root = outer;
-    thrum__handle_lower(handle);
+    return thrum__task_number_at(handle->graph, 0, &count);
 }
 
+/* A graph of one task that is no module is a call: there is nothing to share and nobody can join, so it needs no run. */
 static bool is_one_call(const thrum_handle *handle)
 {
-    return handle->left == 1 && !handle->fn.until && handle->graph->source_count == 1 && !handle->graph->sources;
+    return handle->left == 1 && !handle->fn.until && handle->graph->source_count == 1 && !handle->graph->sources &&
+           thrum__kind_of(only_task(handle)) != THRUM__IS_MODULE;
+}
+
+static void call_only_task(worker *w, thrum_handle *handle)
+{
+    thrum__run none, *outer_run = w->run;
+    thrum__root *outer = w->root;
+    none.handle = handle;
+    w->root = none.root = handle->root;
+    w->run = &none;
+    call(w, &none, &handle->root->attention, only_task(handle));
+    w->root = outer;
+    w->run = outer_run;
+    thrum__handle_lower(handle);
 }
 
 /* With a worker to run it: nobody but this call ever sees the handle, so it is a borrowed one. */

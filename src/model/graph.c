@@ -393,6 +393,25 @@ thrum_task *thrum_choice_new(thrum_graph *graph, thrum_choice_fn *fn, void *arg)
     return task;
 }
 
+thrum_task *thrum_module_new(thrum_graph *graph, thrum_graph *module)
+{
+    if (!graph)
+        return null_argument(NULL, "thrum_module_new");
+    if (thrum__graph_open(graph, "thrum_module_new"))
+        return NULL;
+    if (!module || module == graph) {
+        thrum__graph_fail(graph, THRUM_EINVAL,
+                          module ? "thrum_module_new: graph '%s' cannot be a module of itself"
+                                 : "thrum_module_new: the module for graph '%s' is NULL",
+                          graph_name(graph));
+        return NULL;
+    }
+    thrum_task *task = task_new(graph);
+    if (task)
+        *task = (thrum_task){.fn.plain = thrum__nothing, .arg = module, .strong = THRUM__IS_MODULE};
+    return task;
+}
+
 thrum_task *thrum_placeholder_new(thrum_graph *graph)
 {
     return thrum_task_new(graph, thrum__nothing, NULL);
