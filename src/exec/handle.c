@@ -628,6 +628,12 @@ static bool spin_on(const thrum_handle *handle, int64_t ns)
     return false;
 }
 
+/* Where what others keep to themselves may be something that find_for looks for. */
+static bool may_look_behind_doors(const worker *w, const thrum_handle *handle, bool in_task)
+{
+    return handle->work == WORK_GRAPH || (w->ex->threadless && !in_task);
+}
+
 void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task)
 {
     int64_t looking_since = 0;
@@ -641,7 +647,7 @@ void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task)
         int64_t now = thrum__now();
         if (!looking_since)
             looking_since = now;
-        if (handle->work == WORK_GRAPH && thrum__door_look(w, now) == LOOK_SHOWN)
+        if (may_look_behind_doors(w, handle, in_task) && thrum__door_look(w, now) == LOOK_SHOWN)
             continue;
         if (now - looking_since < w->domain->spin_ns) {
             spin_on(handle, 200);

@@ -139,7 +139,7 @@ void thrum__step_aside(worker *w)
 }
 
 /* Beyond the limit if need be: the surplus goes to sleep when it next finds nothing (search). But in a domain for one
- * worker there is never a second one (run_from in run.c relies on it): whoever comes waits until the one who is there has
+ * worker there is never a second one (users are promised that): whoever comes waits until the one who is there has
  * finished what it was doing. That one looks at `returning` and makes way. */
 void thrum__enter_anyway(domain *d)
 {
