@@ -137,13 +137,11 @@ enum run_sharing { RUN_ALONE, RUN_SHARED };
 /* How long a thread that looks for something keeps its core to itself. */
 enum { THRUM__POLITE_NS = 2000 };
 
-/* What a worker that looks for work remembers of the one that it watches: see thrum__door_look. */
+/* What those who look for work remember of a worker that hides some: see thrum__door_look. */
 typedef struct watched_door {
-    const worker *victim;
-    uint32_t begun, steps;
-    int64_t first_seen, seen, asked; /* moments; asked: 0 for not yet */
-    int64_t not_before;              /* the next look: looking takes lines away from the victim */
-    int at;                          /* where the next round through the workers begins */
+    _Atomic int64_t not_before; /* the next look; whoever moves it on looks. Looking takes lines away from the victim */
+    _Atomic uint32_t begun, steps;
+    _Atomic int64_t first_seen, seen, asked; /* moments; asked: 0 for not yet */
 } watched_door;
 
 enum worker_kind { WORKER_OWN, WORKER_SPARE, WORKER_GUEST };
@@ -166,7 +164,6 @@ struct worker {
     size_t spawn_bytes;
     thrum__spawn *spawns_end;
     pthread_t thread;
-    watched_door watched;
 
     /* Written by the owner all the time, looked at by others now and then. */
     _Alignas(64) _Atomic uint32_t inside; /* odd: the owner is at something that it has alone. See door.c */
@@ -185,6 +182,7 @@ struct worker {
     int64_t slow_since;                          /* likewise */
     _Atomic(thrum__spawn *) spawns_shown;        /* spawned tasks below it are public: see scope.c */
     _Alignas(64) _Atomic(thrum__spawn *) bottom; /* the oldest spawned task that nobody has: see scope.c */
+    _Alignas(64) watched_door watched;           /* by others */
     _Alignas(64) thrum__parker sleep_parker;     /* a token comes only from who took it off the sleepers' stack */
     thrum__parker join_parker;                   /* tokens may come late: whoever parks here looks again */
     _Atomic uint32_t taken;                      /* guests: in use by a thread */
@@ -307,7 +305,7 @@ bool thrum__door_hides(const worker *victim);
 /* Looks for work that others keep to themselves, and asks for it, now or later, or goes and gets it. LOOK_WAIT: there is
  * some, look again soon; LOOK_SHOWN: some has been shown just now. */
 enum look thrum__door_look(worker *w, int64_t now);
-enum look thrum__door_look_at(worker *w, worker *victim, int64_t now);
+enum look thrum__door_look_at(worker *victim, int64_t now);
 /* For a new worker, where there is no membarrier. */
 void thrum__door_open_for_ever(worker *w);
 /* The owner shows all it has: it is going to be away. */

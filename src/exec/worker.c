@@ -212,7 +212,6 @@ static bool search(worker *w, found *f)
 {
     domain *d = w->domain;
     int64_t begin = 0, nothing_since = 0;
-    w->watched.victim = NULL;
     for (;;) {
         if (look_around(w, f))
             return true;

@@ -51,9 +51,15 @@ static void linger(struct random *random, size_t most)
 static void disturb(struct raider *raider, bool raid)
 {
     worker *owner = raider->stage->owner;
-    raider->as->watched = (watched_door){
-        .victim = owner, .begun = atomic_load_explicit(&owner->begun, memory_order_relaxed), .asked = raid};
-    if (thrum__door_look_at(raider->as, owner, INT64_MAX / 2) == LOOK_SHOWN)
+    watched_door *watched = &owner->watched;
+    atomic_store_explicit(&watched->not_before, 0, memory_order_relaxed);
+    atomic_store_explicit(&watched->first_seen, 1, memory_order_relaxed);
+    atomic_store_explicit(&watched->begun, atomic_load_explicit(&owner->begun, memory_order_relaxed),
+                          memory_order_relaxed);
+    atomic_store_explicit(&watched->asked, raid, memory_order_relaxed);
+    if (raid)
+        thrum__deque_ask(&owner->deque);
+    if (thrum__door_look_at(owner, INT64_MAX / 2) == LOOK_SHOWN)
         raider->raids++;
 }
 
