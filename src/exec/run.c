@@ -6,20 +6,26 @@
  * it took, or is in the middle of a task. No counter is touched per task; one shared counter per task would be the most
  * expensive thing in this file.
  *
+ * A run begins alone: the worker that begins it has all of it, its strands are 0, and its counters are plain numbers. It
+ * becomes a shared one when somebody asks (door.c); what follows is about shared ones.
+ *
  * Roles
- *   The worker that begins an iteration sets strands and is the first strand. Others join: by taking a share of the
- *   sources, or by stealing a task. A worker leaves when its deque is empty and no sources are left.
+ *   The worker that began the iteration is the first strand. Others join: by taking a share of the sources, or by stealing
+ *   a task. A worker leaves when its deque is empty and no sources are left. A module that goes on without the worker that
+ *   began it is a strand of its parent's run: the one by which whoever ends it goes on behind it.
  *
  * Invariants
  *   1. A task of the run that is ready and not started is in the deque of a strand, or among sources not taken.
- *   2. While sources are not all taken, the run's list of them counts as one strand (the range's token), unless they were
- *      never published and belong to the strand that began.
- *   3. strands > 0 from the beginning of an iteration until every task has completed.
- *   4. Raising strands refuses at zero; so nobody joins a run that has ended or has not begun, and a thief holds its
- *      strand before the task is its own.
+ *   2. While sources are not all taken, the run's list of them counts as one strand (the range's token).
+ *   3. strands > 0 from the sharing of an iteration until every task has completed.
+ *   4. Raising strands refuses at zero; so nobody joins a run that has ended, has not begun or is alone, and a thief holds
+ *      its strand before the task is its own.
  *
  * Why 3 holds: by 1 a ready task implies a strand or the token. A thief raises before its take; if the take fails it
  * lowers again, and then may be the one that ends the run: whoever lowers to zero ends it, whoever that is.
+ *
+ * A condition's successors are not counted: the one that it names runs next. So a run of a graph with conditions may end
+ * with counters half-way, and whoever ends the iteration sets them all back.
  *
  * Counters of tasks restore themselves: the arrival that makes a task ready writes its full count back before the task is
  * scheduled. So a run leaves the graph as it found it, and the next one walks nothing. A cancelled run goes through the
