@@ -155,6 +155,7 @@ struct worker {
     thrum_executor *ex;
     uint64_t random;
     thrum__ring ring;     /* events == NULL: no trace */
+    thrum_handle *single; /* guests: for the next run of a thread outside; see run_at_hand */
     thrum__run *kept_run; /* for the next run that starts here */
     bool stands;          /* at the domain's hand-over: see handle.c */
     int index;
@@ -376,6 +377,10 @@ void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root);
 
 /* Freezes the handle's graph if need be and puts the handle in line. *now: it is the first, and the caller begins it. */
 int thrum__graph_enqueue(thrum_handle *handle, bool *now);
+/* The common cases alone: the graph is frozen and nothing of it runs; nothing is queued behind. Else false, and nothing has
+ * been done. */
+bool thrum__graph_try_begin(thrum_handle *handle);
+bool thrum__graph_try_end(thrum_handle *handle);
 /* The same for a module, which cannot wait in line: THRUM_EBUSY if it would have to. */
 int thrum__graph_claim(thrum_handle *handle);
 /* Takes an ended run out of the line: the next one, which is to begin, or NULL. */

@@ -778,13 +778,18 @@ struct times {
     void *arg;
 };
 
+static void set_times(thrum_handle *handle, struct times times)
+{
+    handle->left = times.n;
+    handle->fn.until = times.until;
+    handle->arg = times.arg;
+}
+
 /* A handle at work on the graph, or queued for it. With *now the caller begins it. */
 static int start(thrum_graph *graph, thrum_handle *handle, struct times times, bool *now)
 {
     handle->graph = graph;
-    handle->left = times.n;
-    handle->fn.until = times.until;
-    handle->arg = times.arg;
+    set_times(handle, times);
     int err = handle->ex->trace ? thrum__watch_hold_names(handle->ex, graph) : 0;
     if (!err)
         err = thrum__graph_enqueue(handle, now);
@@ -988,17 +993,17 @@ static int runs_itself(const worker *self, const thrum_graph *graph)
     return 0;
 }
 
-static thrum_task *only_task(const thrum_handle *handle)
+static thrum_task *only_task(const thrum_graph *graph)
 {
     size_t count;
-    return thrum__task_number_at(handle->graph, 0, &count);
+    return thrum__task_number_at(graph, 0, &count);
 }
 
 /* A graph of one task that is no module is a call: there is nothing to share and nobody can join, so it needs no run. */
-static bool is_one_call(const thrum_handle *handle)
+static bool is_one_call(const thrum_graph *graph, struct times times)
 {
-    return handle->left == 1 && !handle->fn.until && handle->graph->source_count == 1 && !handle->graph->sources &&
-           thrum__kind_of(only_task(handle)) != THRUM__IS_MODULE;
+    return times.n == 1 && !times.until && graph->source_count == 1 && !graph->sources &&
+           thrum__kind_of(only_task(graph)) != THRUM__IS_MODULE;
 }
 
 static void call_only_task(worker *w, thrum_handle *handle)
@@ -1008,10 +1013,48 @@ static void call_only_task(worker *w, thrum_handle *handle)
     none.handle = handle;
     w->root = none.root = handle->root;
     w->run = &none;
-    call(w, &none, &handle->root->attention, only_task(handle));
+    call(w, &none, &handle->root->attention, only_task(handle->graph));
     w->root = outer;
     w->run = outer_run;
-    thrum__handle_lower(handle);
+}
+
+static thrum_handle *single_handle(worker *guest)
+{
+    if (!guest->single)
+        guest->single = thrum__handle_borrow(guest);
+    return guest->single;
+}
+
+/* For a thread outside, with a handle that its guest keeps for this: a graph of one task is done in as few steps as can be
+ * while nothing goes wrong, nothing is detached, and nobody is queued behind. False: the graph is not ready to be run at
+ * once, and nothing was done. The graph is looked at only when it is this run's. */
+static bool run_at_hand(worker *guest, thrum_graph *graph, struct times times, int *err)
+{
+    thrum_handle *handle = single_handle(guest);
+    if (!handle)
+        return false;
+    handle->graph = graph;
+    if (!thrum__graph_try_begin(handle))
+        return false;
+    bool one_call = is_one_call(graph, times);
+    if (one_call) {
+        call_only_task(guest, handle);
+        if (handle->object.root.attention == 0 && atomic_load_explicit(&handle->pending, memory_order_acquire) == 1 &&
+            thrum__graph_try_end(handle)) {
+            *err = 0;
+            return true;
+        }
+    }
+    guest->single = NULL;
+    set_times(handle, times);
+    if (one_call)
+        thrum__handle_lower(handle);
+    else
+        begin(handle, guest);
+    thrum__wait_as(guest, handle, false);
+    *err = thrum__handle_outcome(handle);
+    thrum__handle_return(guest, handle);
+    return true;
 }
 
 /* With a worker to run it: nobody but this call ever sees the handle, so it is a borrowed one. */
@@ -1022,10 +1065,12 @@ static int run_as(worker *w, thrum_graph *graph, struct times times, const worke
     int err = handle ? start(graph, handle, times, &now) : thrum__last_code();
     if (!err) {
         thrum__note_awaited(handle, from);
-        if (now && is_one_call(handle))
+        if (now && is_one_call(graph, times)) {
             call_only_task(w, handle);
-        else if (now)
+            thrum__handle_lower(handle);
+        } else if (now) {
             begin(handle, w);
+        }
         thrum__wait_as(w, handle, from == w);
         err = thrum__handle_outcome(handle);
     }
@@ -1043,7 +1088,8 @@ static int run_times(thrum_executor *ex, thrum_graph *graph, struct times times)
         return run_as(self, graph, times, self);
     worker *guest = ex->callers_help ? thrum__guest_enter(ex, false) : NULL;
     if (guest) {
-        err = run_as(guest, graph, times, self);
+        if (self || ex->trace || !run_at_hand(guest, graph, times, &err))
+            err = run_as(guest, graph, times, self);
         thrum__guest_leave(guest);
         return err;
     }
