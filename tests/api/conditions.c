@@ -387,6 +387,43 @@ TEST(a_condition_does_not_wait_for_the_strong_predecessors_of_what_it_names)
     assert_int_equal(thrum_graph_free(graph), 0);
 }
 
+/* The same, but it does not begin anew. */
+static int go_round_once(void *arg)
+{
+    struct loop *loop = arg;
+    return ++loop->count < loop->times ? 0 : 1;
+}
+
+/* `target` waits for `half` and for one that never runs. Each time `half` has completed, a condition names `target` all the
+ * same: from then on it counts anew, and two times half are not a whole. */
+TEST(a_task_that_was_named_counts_its_predecessors_anew)
+{
+    thrum_executor *ex = executor_with(1);
+    thrum_graph *graph = thrum_graph_new("anew");
+    struct branch always = {.pick = 0}, never = {.pick = THRUM_STOP};
+    struct loop loop = {.times = 5};
+    int halves = 0, ran = 0;
+    thrum_task *start = thrum_placeholder_new(graph), *half = thrum_task_new(graph, plain_count_up, &halves);
+    thrum_task *target = thrum_task_new(graph, plain_count_up, &ran), *missing = thrum_placeholder_new(graph);
+    thrum_task *to_target = thrum_condition_new(graph, take_branch, &always);
+    thrum_task *again = thrum_condition_new(graph, go_round_once, &loop);
+    thrum_precede(start, half);
+    thrum_precede(half, target, to_target);
+    thrum_precede(to_target, target);
+    thrum_precede(target, again);
+    thrum_precede(again, half, thrum_placeholder_new(graph));
+    thrum_precede(thrum_condition_new(graph, take_branch, &never), missing);
+    thrum_precede(missing, target);
+    for (int run = 1; run <= 3; run++) {
+        loop.count = 0;
+        assert_int_equal(thrum_run(ex, graph), 0);
+        assert_int_equal(halves, 5 * run);
+        assert_int_equal(ran, 5 * run);
+    }
+    assert_int_equal(thrum_graph_free(graph), 0);
+    assert_int_equal(thrum_executor_free(ex), 0);
+}
+
 TEST(a_strong_cycle_is_still_reported_beside_a_loop)
 {
     thrum_graph *graph = thrum_graph_new("two circles");
@@ -864,6 +901,7 @@ int main(void)
         cmocka_unit_test(a_task_that_only_conditions_lead_to_does_not_start_by_itself),
         cmocka_unit_test(a_branch_that_was_not_taken_leaves_nothing_behind_for_the_next_run),
         cmocka_unit_test(a_condition_does_not_wait_for_the_strong_predecessors_of_what_it_names),
+        cmocka_unit_test(a_task_that_was_named_counts_its_predecessors_anew),
         cmocka_unit_test(a_strong_cycle_is_still_reported_beside_a_loop),
         cmocka_unit_test(a_graph_in_which_only_conditions_lead_to_the_first_tasks_cannot_start),
         cmocka_unit_test(a_graph_of_one_condition_that_names_itself_cannot_start),
