@@ -833,7 +833,7 @@ TEST(pictures_have_diamonds_and_numbered_dashed_edges)
     fclose(out);
     assert_contains(text, "t2 [label=\"turn\", shape=diamond");
     assert_contains(text, "t3 [label=\"pick\", shape=diamond, style=solid, peripheries=2");
-    assert_contains(text, "t2 -> t1 [style=dashed, label=0]");
+    assert_contains(text, "t2 -> t1 [style=dashed, label=0, constraint=false]");
     assert_contains(text, "t2 -> t3 [style=dashed, label=1]");
     assert_contains(text, "t3 -> t5 [style=dashed, label=1]");
     assert_contains(text, "t1 -> t2;");
