@@ -20,6 +20,11 @@
 enum kind { END, NAME, QUOTED, HTML, ARROW, LINE, SIGN };
 enum { DEEPEST = 200 }; /* levels of subgraphs: more would be a damaged file, and each costs stack */
 
+/* Edges are added when all has been read: whether a task may lead to itself depends on its shape, which may come last. */
+struct edge {
+    size_t before, after, line;
+};
+
 struct reader {
     const char *at, *end;
     size_t line;
@@ -35,6 +40,8 @@ struct reader {
     json_t *numbers; /* from a node's name to its number */
     thrum_task **tasks;
     size_t task_room;
+    struct edge *edges;
+    size_t edge_count, edge_room;
 };
 
 /* The nodes that one end of an edge stands for. */
@@ -392,6 +399,19 @@ static void set_work(struct reader *r, size_t number, const char *name, const ch
         r->graph->work[number] = work;
 }
 
+/* Never called: the graph is checked and measured, not run. */
+static int condition(void *arg)
+{
+    (void)arg;
+    return THRUM_STOP;
+}
+
+static void set_shape(struct reader *r, size_t number, const char *shape)
+{
+    if (strcmp(shape, "diamond") == 0 && thrum_task_set_condition(r->tasks[number], condition, NULL) != 0)
+        fail_at(r, r->token_line, "%s", thrum_message(NULL));
+}
+
 /* ---- Parser ------------------------------------------------------------------------------------------------------ */
 
 static void read_statements(struct reader *r, struct nodes *all);
@@ -412,6 +432,8 @@ static void read_attribute(struct reader *r, size_t number, const char *name)
             set_label(r, number, name, value);
         else if (strcmp(key, "work") == 0)
             set_work(r, number, name, value, line);
+        else if (strcmp(key, "shape") == 0)
+            set_shape(r, number, value);
     }
     free(key);
     free(value);
@@ -471,9 +493,20 @@ static void read_end(struct reader *r, struct nodes *nodes, char **name)
 static void connect(struct reader *r, const struct nodes *before, const struct nodes *after, size_t line)
 {
     for (size_t i = 0; i < before->count && !r->failed; i++)
-        for (size_t j = 0; j < after->count && !r->failed; j++)
-            if (thrum_edge(r->tasks[before->list[i]], r->tasks[after->list[j]]) != 0)
-                fail_at(r, line, "%s", thrum_message(NULL));
+        for (size_t j = 0; j < after->count && !r->failed; j++) {
+            struct edge *edges = grown(r, r->edges, &r->edge_room, r->edge_count + 1, sizeof *edges);
+            if (!edges)
+                return;
+            r->edges = edges;
+            r->edges[r->edge_count++] = (struct edge){before->list[i], after->list[j], line};
+        }
+}
+
+static void add_edges(struct reader *r)
+{
+    for (const struct edge *e = r->edges; e < r->edges + r->edge_count && !r->failed; e++)
+        if (thrum_edge(r->tasks[e->before], r->tasks[e->after]) != 0)
+            fail_at(r, e->line, "%s", thrum_message(NULL));
 }
 
 static void append(struct reader *r, struct nodes *all, const struct nodes *some)
@@ -569,6 +602,7 @@ static void read_graph(struct reader *r)
     skip_sign(r, '}');
     if (r->kind != END)
         unexpected(r, "the end of the file");
+    add_edges(r);
 }
 
 int dot_read(const char *text, size_t size, struct dot_graph *graph, struct dot_error *error)
@@ -586,6 +620,7 @@ int dot_read(const char *text, size_t size, struct dot_graph *graph, struct dot_
     json_decref(r.numbers);
     free(r.text);
     free(r.tasks);
+    free(r.edges);
     if (r.failed)
         dot_free(graph);
     return r.failed ? -1 : 0;

@@ -67,6 +67,7 @@ static const struct sight {
     {"wavefront", "A wavefront and its timeline", tour_show_wavefront},
     {"fib", "Scopes: tasks that spawn tasks", tour_show_fib},
     {"runs", "One graph, many runs", tour_show_runs},
+    {"loop", "A loop inside a graph", tour_show_loop},
     {"errors", "Errors are sentences", tour_show_errors},
     {"observers", "Observers", tour_show_observers},
 };

@@ -8,13 +8,19 @@
 
 #include "page.h"
 
+#include <thrum/graph.h>
+
 /* Keeps the sentence that the tour will end with; the first one counts. Returns -1. */
 int tour_stop(const char *format, ...) TOOL_PRINTF(1, 2);
+
+/* The graph as a picture, or as text where there is no Graphviz. */
+void tour_show_graph(struct page *page, thrum_graph *graph);
 
 int tour_show_diamond(struct page *page);
 int tour_show_wavefront(struct page *page);
 int tour_show_fib(struct page *page);
 int tour_show_runs(struct page *page);
+int tour_show_loop(struct page *page);
 int tour_show_errors(struct page *page);
 int tour_show_observers(struct page *page);
 

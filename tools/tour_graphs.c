@@ -31,7 +31,7 @@ static void note_letter(void *arg)
     l->all->order[atomic_fetch_add(&l->all->count, 1)] = l->letter;
 }
 
-static void show_dot(struct page *page, thrum_graph *graph)
+void tour_show_graph(struct page *page, thrum_graph *graph)
 {
     char *dot = NULL, why[600];
     size_t size = 0, svg_size;
@@ -80,7 +80,7 @@ int tour_show_diamond(struct page *page)
                     "thrum_precede(a, b, c);           /* A before B and C */\n"
                     "thrum_succeed(d, b, c);           /* D after both */\n"
                     "int err = thrum_run(NULL, g);     /* NULL: the default executor */\n");
-    show_dot(page, graph);
+    tour_show_graph(page, graph);
     page_text(page, "Run it alone: `build/examples/01-hello`.");
     thrum_graph_free(graph);
     return code == 0 && right ? 0 : -1;

@@ -41,6 +41,7 @@
 #include "sys/clock.h"
 
 #include <limits.h>
+#include <stdio.h>
 
 /* Graphs tend to be built in the order of their parts, and run so: what lies ahead in memory will be needed soon. */
 enum { AHEAD = 2048 };
@@ -231,23 +232,36 @@ static size_t count_successors(const thrum_task *task)
     return count;
 }
 
+/* The sentence has been written. */
+static void fail_choice(const thrum__run *run)
+{
+    thrum__root_fail(run->root, THRUM_ECHOICE, thrum__last_fault());
+}
+
 static __attribute__((noinline, cold)) void fail_named(const thrum__run *run, const thrum_task *condition,
                                                        int64_t number)
 {
-    char room[80];
+    char room[80], has[48];
     size_t count = count_successors(condition);
     const char *label = thrum__task_label(condition, room, sizeof room);
-    const char *graph = run->handle->graph->names->graph;
+    bool choice = thrum__kind_of(condition) == THRUM__IS_CHOICE;
     if (count == 0)
-        thrum__fault(THRUM_ECHOICE,
-                     "condition %s of graph '%s' named successor %lld, but it has none; THRUM_STOP names none", label,
-                     graph, (long long)number);
+        snprintf(has, sizeof has, "it has none");
     else
-        thrum__fault(
-            THRUM_ECHOICE,
-            "condition %s of graph '%s' named successor %lld, but it has those from 0 to %zu; THRUM_STOP names none",
-            label, graph, (long long)number, count - 1);
-    thrum__root_fail(run->root, THRUM_ECHOICE, thrum__last_fault());
+        snprintf(has, sizeof has, "it has those from 0 to %zu", count - 1);
+    thrum__fault(THRUM_ECHOICE, "%s %s of graph '%s' named successor %lld, but %s; %s", choice ? "choice" : "condition",
+                 label, run->handle->graph->names->graph, (long long)number, has,
+                 choice ? "naming none is to write none" : "THRUM_STOP names none");
+    fail_choice(run);
+}
+
+static __attribute__((noinline, cold)) void fail_count(const thrum__run *run, const thrum_task *choice, size_t named,
+                                                       size_t has)
+{
+    char room[80];
+    thrum__fault(THRUM_ECHOICE, "choice %s of graph '%s' named %zu successors, but it has %zu",
+                 thrum__task_label(choice, room, sizeof room), run->handle->graph->names->graph, named, has);
+    fail_choice(run);
 }
 
 static thrum_task *ask_condition(const thrum__run *run, const thrum_task *condition)
@@ -301,7 +315,7 @@ static __attribute__((noinline)) thrum_task *ask_choice(worker *w, thrum__run *r
     size_t count = choice->fn.choice(picks, room, choice->arg);
     thrum_task *chosen = NULL;
     if (count > room)
-        fail_named(run, choice, (int64_t)count);
+        fail_count(run, choice, count, room);
     else
         chosen = schedule_picks(w, run, choice, picks, count);
     if (picks != few)
@@ -886,9 +900,14 @@ static thrum_task *run_module(worker *w, thrum__run *run, thrum_task *task)
 
 /* ---- Starting runs ------------------------------------------------------------------------------------------------ */
 
+/* A run that was cancelled while it was queued calls nothing of the user's any more. */
 static bool has_nothing_to_do(const thrum_handle *handle)
 {
-    return handle->left == 0 || handle->graph->source_count == 0 || (handle->fn.until && handle->fn.until(handle->arg));
+    if (handle->left == 0 || handle->graph->source_count == 0)
+        return true;
+    if (thrum__is_cancelled(__atomic_load_n(&handle->root->attention, __ATOMIC_RELAXED)))
+        return true;
+    return handle->fn.until && handle->fn.until(handle->arg);
 }
 
 bool thrum__run_begin_queued(thrum_handle *handle)

@@ -182,8 +182,9 @@ static void put_task(const thrum_task *task, const thrum_task *const *successors
     for (size_t i = 0; i < count; i++) {
         fprintf(out, "    t%lld -> t%lld", (long long)thrum_task_number(task),
                 (long long)thrum_task_number(successors[i]));
-        if (weak)
-            fprintf(out, " [style=dashed, label=%zu]", i);
+        if (weak) /* a way back has no say in what stands above what */
+            fprintf(out, " [style=dashed, label=%zu%s]", i,
+                    thrum_task_number(successors[i]) <= thrum_task_number(task) ? ", constraint=false" : "");
         fputs(";\n", out);
     }
 }

@@ -63,6 +63,22 @@ expect 1 graph check self.dot
 complains "self.dot:3: "
 complains "self"
 
+# Conditions: loops through them are none of the circles that are reported.
+printf 'digraph { init -> body -> more; more -> body [style=dashed]; more -> more; more -> done; more [shape=diamond] }' >loop.dot
+expect 0 graph check loop.dot
+says "loop.dot: good: 4 tasks, 5 edges, 1 sources, 1 sinks"
+expect 0 graph stats loop.dot
+grep -Eq '^longest path 3 ' output || trouble "weak edges were followed"
+expect 0 graph draw loop.dot
+is_content
+[ -s loop.svg ] || trouble "a loop is not drawn"
+printf 'digraph { body -> more -> body; more [shape=diamond] }' >nostart.dot
+expect 1 graph check nostart.dot
+complains "no task that could start"
+printf 'digraph { start -> a -> b -> a; b -> more; more [shape=diamond] }' >both.dot
+expect 1 graph check both.dot
+complains "'a' -> 'b' -> 'a'"
+
 # Mistakes in the text.
 wrong() { # wrong DOT MESSAGE
     printf '%b' "$1" >wrong.dot

@@ -11,13 +11,15 @@ says "] Observers"
 says "pages/tour.html written"
 page=pages/tour.html
 has() { grep -qF -e "$1" "$page" || trouble "the page lacks: $1"; }
-for id in machine diamond wavefront fib runs errors observers; do
+for id in machine diamond wavefront fib runs loop errors observers; do
     has "<section id=\"$id\">"
 done
 has '<title>diagonal 22'
 has 'preserveAspectRatio="none"'
 has '<title>diamond</title>'
 has '832040'
+has '<title>search</title>'
+has 'stroke-dasharray'
 has 'THRUM_ECYCLE'
 grep -q '<blockquote>.*miller' $page || trouble "the page does not name the tasks of the circle"
 has 'cell 17 is not a number'
