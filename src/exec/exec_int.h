@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The executor from the inside. Reading order: this file, run.c (how a graph runs), queue.c (one run after the other),
+ * The executor from the inside. Reading order: this file, run.c (how a graph runs), sources.c (where it begins), module.c
+ * (graphs in graphs), start.c (how runs are started), queue.c (one run after the other),
  * scope.c (spawn and join), door.c (what a worker keeps to itself, and how others get it), worker.c (finding work,
  * sleeping), handle.c (waiting), executor.c (making and ending it all).
  *
@@ -357,12 +358,32 @@ static inline void thrum__alone_leave(worker *w)
 bool thrum__run_raise(thrum__run *run);
 void thrum__run_work(worker *w, thrum__run *run, thrum_task *first);
 void thrum__run_whole(worker *w, thrum__run *run);
+/* An iteration has ended, detached functions too: whether there is another one. */
+bool thrum__run_goes_on(thrum_handle *handle);
+/* Everything of the run has ended. If it was a module's, and the worker that began it has left: its handle, with which the
+ * caller goes on in the parent's run. */
+thrum_handle *thrum__run_end(worker *w, thrum__run *run);
+/* Whether the only task of a graph that has but one is just a call; and calling it, without a run. */
+bool thrum__is_call(const thrum_graph *graph);
+void thrum__call_only_task(worker *w, thrum_handle *handle);
+
+/* ---- sources.c ---------------------------------------------------------------------------------------------------- */
+
+/* A share of the sources that are left, for a strand of the run or the worker that has it alone. */
+bool thrum__run_take_sources(worker *w, thrum__run *run, size_t *from, size_t *to);
 /* The sources that are left are for all to take, and the run has that many strands: the token, and the caller's if it is in
  * the run. */
 void thrum__run_publish(domain *d, thrum__run *run, int64_t strands);
 /* How many sources to take at once. */
 size_t thrum__run_share(const thrum__run *run, size_t at);
 bool thrum__run_join_open(domain *d, const thrum_graph *of, found *f);
+/* ---- start.c ------------------------------------------------------------------------------------------------------ */
+
+thrum__run *thrum__run_take(worker *w, thrum_executor *ex);
+void thrum__run_recycle(worker *w, thrum_executor *ex, thrum__run *run);
+void thrum__run_init(thrum__run *run, thrum_handle *handle);
+/* Begins a run for whoever finds it. From then on it may end at any moment, and the executor with it. */
+void thrum__run_begin_published(thrum__run *run, thrum_executor *ex);
 /* Starts the handle's run; with `w`, the caller is its first strand and this returns when the caller has nothing more to
  * do in it. */
 void thrum__run_begin(thrum_handle *handle, worker *w);
@@ -372,6 +393,12 @@ bool thrum__run_begin_queued(thrum_handle *handle);
 void thrum__run_detached_ended(thrum_handle *handle);
 /* Runs a graph once as part of the calling task; errors go to `root`. */
 void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root);
+
+/* ---- module.c ----------------------------------------------------------------------------------------------------- */
+
+/* Runs the module's graph, or as much of it as comes this worker's way. True: the task has completed (or failed), and the
+ * worker goes on behind it. False: whoever ends the module's run does. */
+bool thrum__module_run(worker *w, thrum__run *run, thrum_task *task);
 
 /* ---- queue.c ------------------------------------------------------------------------------------------------------ */
 

@@ -48,8 +48,6 @@ enum { AHEAD = 2048 };
 
 enum { TIMED_FROM = 1000 }; /* tasks; with fewer, two looks at the clock would be a good part of the run */
 
-enum { MOST_AT_ONCE = 512 }; /* sources taken in one go: enough to make the shared cursor cheap, few enough to share */
-
 /* The loop over tasks is one function, whatever the compiler thinks of its size. */
 #define HOT inline __attribute__((always_inline))
 
@@ -323,8 +321,6 @@ static __attribute__((noinline)) thrum_task *ask_choice(worker *w, thrum__run *r
     return chosen;
 }
 
-static thrum_task *run_module(worker *w, thrum__run *run, thrum_task *task);
-
 /* Tasks that are not just a function, cancelled runs, observers and traces. The task to run next, or NULL. In a cancelled run
  * functions are not called, but all is counted that would be; conditions name nothing, so loops end. */
 static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *run, thrum_task *task)
@@ -348,8 +344,8 @@ static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *
         task->fn.plain(task->arg);
     if (thrum__is_watched(attention))
         thrum__watch_end(w, &watch);
-    if (kind == THRUM__IS_MODULE)
-        return run_module(w, run, task);
+    if (kind == THRUM__IS_MODULE && !thrum__module_run(w, run, task))
+        return NULL;
     return condition ? next : complete(w, run, task);
 }
 
@@ -433,115 +429,6 @@ static void run_sources(worker *w, thrum__run *run, size_t from, size_t to, int6
     }
 }
 
-/* ---- Sources ------------------------------------------------------------------------------------------------------ */
-
-/* Strands are set while the lock is held. Who raises them before, by a word that it saw in an earlier life of the run, is
- * refused; who does so after may take the last sources, and finds the run in the list to be taken out of it. */
-void thrum__run_publish(domain *d, thrum__run *run, int64_t strands)
-{
-    thrum__lock_take(&d->lock);
-    thrum__run *last = d->open ? d->open->previous_open : run;
-    run->previous_open = last;
-    run->next_open = NULL;
-    if (d->open) {
-        last->next_open = run;
-        d->open->previous_open = run;
-    } else {
-        d->open = run;
-    }
-    atomic_store_explicit(&run->strands, strands, memory_order_release);
-    atomic_fetch_add_explicit(&d->waiting, 1, memory_order_seq_cst);
-    thrum__parker *sleeper = thrum__wake_later_locked(d);
-    thrum__lock_give(&d->lock);
-    if (sleeper)
-        thrum__unpark(sleeper);
-}
-
-static void open_list_remove_locked(domain *d, thrum__run *run)
-{
-    if (run->next_open)
-        run->next_open->previous_open = run->previous_open;
-    else
-        d->open->previous_open = run->previous_open;
-    if (d->open == run)
-        d->open = run->next_open;
-    else
-        run->previous_open->next_open = run->next_open;
-    atomic_fetch_sub_explicit(&d->waiting, 1, memory_order_relaxed);
-}
-
-static void open_list_remove(domain *d, thrum__run *run)
-{
-    thrum__lock_take(&d->lock);
-    open_list_remove_locked(d, run);
-    thrum__lock_give(&d->lock);
-}
-
-/* A run that nobody has begun, and nobody is about to join, is all the finder's: it begins it alone. The cursor is looked at
- * when nobody can be in the run any more: somebody may have come, taken sources and gone. */
-static bool claim_whole_locked(thrum__run *run)
-{
-    int64_t token = 1;
-    if (!atomic_compare_exchange_strong_explicit(&run->strands, &token, 0, memory_order_acquire, memory_order_relaxed))
-        return false;
-    if (atomic_load_explicit(&run->cursor, memory_order_relaxed) == 0)
-        return true;
-    atomic_store_explicit(&run->strands, 1, memory_order_release);
-    return false;
-}
-
-/* Joins a run that has sources left: with `of` only one of that graph. The token keeps strands above zero while the run
- * is in the list, so plain adding will do. */
-bool thrum__run_join_open(domain *d, const thrum_graph *of, found *f)
-{
-    if (atomic_load_explicit(&d->waiting, memory_order_relaxed) == 0)
-        return false;
-    thrum__lock_take(&d->lock);
-    thrum__run *run = d->open;
-    while (run && of && run->handle->graph != of)
-        run = run->next_open;
-    bool whole = run && claim_whole_locked(run);
-    if (whole)
-        open_list_remove_locked(d, run);
-    else if (run)
-        atomic_fetch_add_explicit(&run->strands, 1, memory_order_acquire);
-    thrum__lock_give(&d->lock);
-    *f = (found){.kind = whole ? FOUND_WHOLE_RUN : FOUND_RUN, .run = run};
-    return run != NULL;
-}
-
-size_t thrum__run_share(const thrum__run *run, size_t at)
-{
-    size_t left = at < run->count ? run->count - at : 0, share = left / run->divisor;
-    return share > MOST_AT_ONCE ? MOST_AT_ONCE : share > 0 ? share : left > 0;
-}
-
-/* A share of the sources that are left. Whoever takes the last of them closes the list and with it the token. */
-static bool take_sources_shared(worker *w, thrum__run *run, size_t *from, size_t *to)
-{
-    size_t share = thrum__run_share(run, atomic_load_explicit(&run->cursor, memory_order_relaxed));
-    if (share == 0)
-        return false;
-    /* Relaxed: the sources were there when the run began, which this strand has seen. */
-    *from = atomic_fetch_add_explicit(&run->cursor, share, memory_order_relaxed);
-    if (*from >= run->count)
-        return false;
-    *to = *from + share < run->count ? *from + share : run->count;
-    if (*to == run->count && run->has_token) {
-        open_list_remove(w->domain, run);
-        atomic_fetch_sub_explicit(&run->strands, 1, memory_order_release); /* this strand remains: not zero */
-    }
-    return true;
-}
-
-static bool take_sources(worker *w, thrum__run *run, size_t *from, size_t *to)
-{
-    if (thrum__alone_take_sources(w, run, from, to))
-        return *from < *to;
-    thrum__alone_share(w, run);
-    return take_sources_shared(w, run, from, to);
-}
-
 /* ---- Beginning and ending ----------------------------------------------------------------------------------------- */
 
 bool thrum__run_raise(thrum__run *run)
@@ -572,14 +459,12 @@ static void begin_iteration(worker *w, thrum__run *run)
 static void run_shares(worker *w, thrum__run *run, int64_t base)
 {
     size_t from, to;
-    while (take_sources(w, run, &from, &to))
+    while (thrum__run_take_sources(w, run, &from, &to))
         run_sources(w, run, from, to, base);
 }
 
-static void run_recycle(worker *w, thrum_executor *ex, thrum__run *run);
-
 /* Everything that belongs to an iteration has ended, detached functions too: whether there is another one. */
-static bool goes_on(thrum_handle *handle)
+bool thrum__run_goes_on(thrum_handle *handle)
 {
     if (thrum__is_cancelled(__atomic_load_n(&handle->root->attention, __ATOMIC_RELAXED)))
         return false;
@@ -591,11 +476,11 @@ static bool goes_on(thrum_handle *handle)
 
 /* If it was a module's, and the worker that began it has left: its handle, with which the caller goes on in the parent's
  * run. */
-static thrum_handle *end_run(worker *w, thrum__run *run)
+thrum_handle *thrum__run_end(worker *w, thrum__run *run)
 {
     thrum_handle *handle = run->handle;
     atomic_store_explicit(&handle->run, NULL, memory_order_relaxed);
-    run_recycle(w, handle->ex, run);
+    thrum__run_recycle(w, handle->ex, run);
     if (handle->parent)
         return thrum__module_end(handle) ? handle : NULL;
     thrum__handle_end(handle);
@@ -634,8 +519,8 @@ static thrum_handle *leave(worker *w, thrum__run *run, int64_t base)
             thrum__graph_restore(handle->graph);
         if (!thrum__pending_lower(handle))
             return NULL;
-        if (!goes_on(handle))
-            return end_run(w, run);
+        if (!thrum__run_goes_on(handle))
+            return thrum__run_end(w, run);
         begin_iteration(w, run);
         run_shares(w, run, base);
     }
@@ -679,338 +564,7 @@ void thrum__run_whole(worker *w, thrum__run *run)
     work(w, run, NULL, true);
 }
 
-/* ---- The pool of runs --------------------------------------------------------------------------------------------- */
-
-static thrum__run *run_new(thrum_executor *ex)
-{
-    if (ex->run_count == RUN_MOST)
-        return NULL;
-    thrum__run *run = thrum__zalloc_aligned(sizeof *run);
-    if (!run)
-        return NULL;
-    run->tag = (uint64_t)ex->run_count << RUN_SHIFT;
-    /* The release is for thieves that read a number from a slot which is being written (thrum__steal_task). */
-    atomic_store_explicit(&ex->runs[ex->run_count++], run, memory_order_release);
-    return run;
-}
-
-static thrum__run *run_take(worker *w, thrum_executor *ex)
-{
-    if (w && w->kept_run) {
-        thrum__run *kept = w->kept_run;
-        w->kept_run = NULL;
-        return kept;
-    }
-    thrum__lock_take(&ex->lock);
-    thrum__run *run = ex->free_runs;
-    if (run)
-        ex->free_runs = run->next_free;
-    else
-        run = run_new(ex);
-    thrum__lock_give(&ex->lock);
-    return run;
-}
-
-static void run_give(thrum_executor *ex, thrum__run *run)
-{
-    thrum__lock_take(&ex->lock);
-    run->next_free = ex->free_runs;
-    ex->free_runs = run;
-    thrum__lock_give(&ex->lock);
-}
-
-static void run_recycle(worker *w, thrum_executor *ex, thrum__run *run)
-{
-    if (w && !w->kept_run)
-        w->kept_run = run;
-    else
-        run_give(ex, run);
-}
-
-/* ---- Starting ----------------------------------------------------------------------------------------------------- */
-
-static size_t divisor_for(const domain *d)
-{
-    return 4 * (size_t)(d->life.limit < d->most ? d->life.limit : d->most);
-}
-
-/* A run without a worker to begin it: all its sources are published, and the token is its only strand. From then on it
- * may end at any moment, and the executor with it, so what is needed later is read before. */
-static void begin_published(thrum__run *run, thrum_executor *ex)
-{
-    _Atomic uint32_t *state = &run->handle->state;
-    bool threadless = ex->threadless;
-    run->has_token = true;
-    atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
-    atomic_store_explicit(&run->sharing, RUN_SHARED, memory_order_relaxed);
-    thrum__run_publish(&ex->cpu, run, 1);
-    /* Where there are no threads, whoever sleeps in a wait for it must do it. */
-    if (threadless)
-        thrum__futex_wake(state, INT_MAX);
-}
-
-void thrum__run_detached_ended(thrum_handle *handle)
-{
-    thrum__run *run = atomic_load_explicit(&handle->run, memory_order_relaxed);
-    if (goes_on(handle))
-        begin_published(run, handle->ex);
-    else
-        end_run(NULL, run);
-}
-
-static void run_init(thrum__run *run, thrum_handle *handle)
-{
-    run->handle = handle;
-    run->root = handle->root;
-    run->sources = handle->graph->sources;
-    run->count = handle->graph->source_count;
-    run->divisor = divisor_for(&handle->ex->cpu);
-    atomic_store_explicit(&handle->run, run, memory_order_release);
-}
-
-void thrum__run_begin(thrum_handle *handle, worker *w)
-{
-    thrum_executor *ex = handle->ex;
-    thrum__run *run = run_take(w, ex);
-    if (!run) {
-        thrum__root_fail(handle->root, THRUM_ENOMEM, "no memory to start a run, or 65535 are under way");
-        thrum__handle_lower(handle);
-        return;
-    }
-    run_init(run, handle);
-    if (!w) {
-        begin_published(run, ex);
-        return;
-    }
-    thrum__run_whole(w, run);
-}
-
-/* How often: n times, or until a function says that it is enough. */
-struct times {
-    uint64_t n;
-    thrum_until_fn *until;
-    void *arg;
-};
-
-static void set_times(thrum_handle *handle, struct times times)
-{
-    handle->left = times.n;
-    handle->fn.until = times.until;
-    handle->arg = times.arg;
-}
-
-/* A handle at work on the graph, or queued for it. With *now the caller begins it. */
-static int start(thrum_graph *graph, thrum_handle *handle, struct times times, bool *now)
-{
-    handle->graph = graph;
-    set_times(handle, times);
-    int err = handle->ex->trace ? thrum__watch_hold_names(handle->ex, graph) : 0;
-    if (!err)
-        err = thrum__graph_enqueue(handle, now);
-    if (err)
-        handle->graph = NULL;
-    return err;
-}
-
-/* ---- Modules ------------------------------------------------------------------------------------------------------ */
-
-/* As many modules are begun one inside of the other on one stack; deeper ones are for whoever finds them. */
-enum { DEEPEST = 50 };
-
-/* The module's strand in its parent's run, for while nobody works there on its behalf. */
-static void keep_strand(worker *w, thrum__run *run)
-{
-    thrum__alone_share(w, run);
-    atomic_fetch_add_explicit(&run->strands, 1, memory_order_relaxed);
-}
-
-static int fail_module(thrum__run *run, const thrum_task *task, int err)
-{
-    char room[80];
-    if (err == THRUM_EBUSY)
-        thrum__fault(err, "module %s of graph '%s' cannot run graph '%s', which is running already",
-                     thrum__task_label(task, room, sizeof room), run->handle->graph->names->graph,
-                     ((thrum_graph *)task->arg)->names->graph);
-    thrum__root_fail(run->root, err, thrum__last_fault());
-    return err;
-}
-
-/* A handle that has claimed the module's graph, with a run for it; or the parent's run has failed. */
-static thrum__run *prepare_module(worker *w, thrum__run *run, thrum_task *task)
-{
-    thrum_executor *ex = w->ex;
-    thrum_handle *handle = thrum__handle_borrow(w);
-    if (!handle) {
-        fail_module(run, task, THRUM_ENOMEM);
-        return NULL;
-    }
-    handle->root = run->root;
-    handle->graph = task->arg;
-    handle->left = 1;
-    handle->fn.until = NULL;
-    handle->parent = run;
-    handle->module_task = task;
-    atomic_store_explicit(&handle->module, MODULE_GOING, memory_order_relaxed);
-    int err = ex->trace ? thrum__watch_hold_names(ex, handle->graph) : 0;
-    if (!err)
-        err = thrum__graph_claim(handle);
-    thrum__run *nested = err ? NULL : run_take(w, ex);
-    if (nested) {
-        run_init(nested, handle);
-        return nested;
-    }
-    if (!err) {
-        err = thrum__fault(THRUM_ENOMEM, "no memory to start a run, or 65535 are under way");
-        thrum__module_end(handle);
-    }
-    fail_module(run, task, err);
-    thrum__handle_return(w, handle);
-    return NULL;
-}
-
-/* Runs the module's graph, or as much of it as comes this worker's way. If it has ended then, the worker goes on behind the
- * module; else whoever ends it does (work). */
-static thrum_task *run_module(worker *w, thrum__run *run, thrum_task *task)
-{
-    thrum__run *nested = prepare_module(w, run, task);
-    if (!nested)
-        return complete(w, run, task);
-    thrum_handle *handle = nested->handle;
-    if (handle->graph->source_count == 0) {
-        end_run(w, nested);
-    } else if (w->depth == DEEPEST) {
-        keep_strand(w, run);
-        atomic_store_explicit(&handle->module, MODULE_LEFT, memory_order_relaxed);
-        begin_published(nested, w->ex);
-        return NULL;
-    } else {
-        w->depth++;
-        thrum__run_whole(w, nested);
-        w->depth--;
-    }
-    if (atomic_load_explicit(&handle->module, memory_order_acquire) != MODULE_ENDED) {
-        keep_strand(w, run);
-        if (atomic_exchange_explicit(&handle->module, MODULE_LEFT, memory_order_acq_rel) != MODULE_ENDED)
-            return NULL;
-        atomic_fetch_sub_explicit(&run->strands, 1, memory_order_relaxed); /* its own is still there */
-    }
-    thrum__handle_return(w, handle);
-    return complete(w, run, task);
-}
-
-/* ---- Starting runs ------------------------------------------------------------------------------------------------ */
-
-/* A run that was cancelled while it was queued calls nothing of the user's any more. */
-static bool has_nothing_to_do(const thrum_handle *handle)
-{
-    if (handle->left == 0 || handle->graph->source_count == 0)
-        return true;
-    if (thrum__is_cancelled(__atomic_load_n(&handle->root->attention, __ATOMIC_RELAXED)))
-        return true;
-    return handle->fn.until && handle->fn.until(handle->arg);
-}
-
-bool thrum__run_begin_queued(thrum_handle *handle)
-{
-    if (has_nothing_to_do(handle))
-        return false;
-    thrum__run_begin(handle, NULL);
-    return true;
-}
-
-static void begin(thrum_handle *handle, worker *w)
-{
-    if (has_nothing_to_do(handle))
-        thrum__handle_lower(handle);
-    else
-        thrum__run_begin(handle, w);
-}
-
-void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root)
-{
-    bool now = false;
-    thrum_handle *handle = thrum__handle_borrow(w);
-    if (handle)
-        handle->root = root;
-    if (!handle || start(graph, handle, (struct times){.n = 1}, &now)) {
-        thrum__root_fail(root, thrum__last_code(), thrum__last_fault());
-    } else {
-        thrum__note_awaited(handle, w);
-        if (now)
-            begin(handle, w);
-        thrum__wait_as(w, handle, true);
-    }
-    thrum__handle_return(w, handle);
-}
-
-/* Checks common to all ways of starting; *ex becomes the default one if it is NULL. */
-static int may_start(thrum_executor **ex, thrum_graph *graph, const char *what)
-{
-    if (!graph)
-        return thrum__fault(THRUM_EINVAL, "%s: the graph is NULL", what);
-    *ex = thrum__executor_or_default(*ex);
-    int err = *ex ? thrum__executor_usable(*ex, what) : thrum__last_code();
-    if (err)
-        thrum__graph_keep_message(graph, thrum__last_fault());
-    return err;
-}
-
-static thrum_handle *start_times(thrum_executor *ex, thrum_graph *graph, struct times times)
-{
-    bool now = false;
-    if (may_start(&ex, graph, "thrum_start"))
-        return NULL;
-    thrum_handle *handle = thrum__handle_new(ex, WORK_GRAPH);
-    if (!handle)
-        return NULL;
-    if (start(graph, handle, times, &now)) {
-        thrum__handle_abandon(handle);
-        return NULL;
-    }
-    if (now)
-        begin(handle, NULL);
-    return handle;
-}
-
-thrum_handle *thrum_start_n(thrum_executor *ex, thrum_graph *graph, uint64_t n)
-{
-    return start_times(ex, graph, (struct times){.n = n});
-}
-
-thrum_handle *thrum_start_until(thrum_executor *ex, thrum_graph *graph, thrum_until_fn *done, void *arg)
-{
-    if (!done) {
-        thrum__fault(THRUM_EINVAL, "thrum_start_until: the function is NULL");
-        return NULL;
-    }
-    return start_times(ex, graph, (struct times){1, done, arg});
-}
-
-thrum_handle *thrum_start(thrum_executor *ex, thrum_graph *graph)
-{
-    return thrum_start_n(ex, graph, 1);
-}
-
-static int runs_itself_error(const thrum_graph *graph)
-{
-    return thrum__fault(THRUM_EDEADLOCK, "thrum_run: a task of graph '%s' cannot run that graph and wait for it",
-                        graph->names->graph);
-}
-
-/* A task that runs its own graph would wait for a run that is queued behind its own. */
-static int runs_itself(const worker *self, const thrum_graph *graph)
-{
-    if (!self || !self->root || !self->root->run)
-        return 0;
-    for (const thrum__run *run = self->run; run; run = run->handle->parent)
-        if (run->handle->graph == graph)
-            return runs_itself_error(graph);
-    const thrum_handle *at = self->root->run;
-    for (; at; at = atomic_load_explicit(&at->awaited_from, memory_order_acquire))
-        if (at->graph == graph)
-            return runs_itself_error(graph);
-    return 0;
-}
+/* ---- Graphs of one task ------------------------------------------------------------------------------------------- */
 
 static thrum_task *only_task(const thrum_graph *graph)
 {
@@ -1018,14 +572,12 @@ static thrum_task *only_task(const thrum_graph *graph)
     return thrum__task_number_at(graph, 0, &count);
 }
 
-/* A graph of one task that is no module is a call: there is nothing to share and nobody can join, so it needs no run. */
-static bool is_one_call(const thrum_graph *graph, struct times times)
+bool thrum__is_call(const thrum_graph *graph)
 {
-    return times.n == 1 && !times.until && graph->source_count == 1 && !graph->sources &&
-           thrum__kind_of(only_task(graph)) != THRUM__IS_MODULE;
+    return thrum__kind_of(only_task(graph)) != THRUM__IS_MODULE;
 }
 
-static void call_only_task(worker *w, thrum_handle *handle)
+void thrum__call_only_task(worker *w, thrum_handle *handle)
 {
     thrum__run none, *outer_run = w->run;
     thrum__root *outer = w->root;
@@ -1035,102 +587,4 @@ static void call_only_task(worker *w, thrum_handle *handle)
     call(w, &none, &handle->root->attention, only_task(handle->graph));
     w->root = outer;
     w->run = outer_run;
-}
-
-static thrum_handle *single_handle(worker *guest)
-{
-    if (!guest->single)
-        guest->single = thrum__handle_borrow(guest);
-    return guest->single;
-}
-
-/* For a thread outside, with a handle that its guest keeps for this: a graph of one task is done in as few steps as can be
- * while nothing goes wrong, nothing is detached, and nobody is queued behind. False: the graph is not ready to be run at
- * once, and nothing was done. The graph is looked at only when it is this run's. */
-static bool run_at_hand(worker *guest, thrum_graph *graph, struct times times, int *err)
-{
-    thrum_handle *handle = single_handle(guest);
-    if (!handle)
-        return false;
-    handle->graph = graph;
-    if (!thrum__graph_try_begin(handle))
-        return false;
-    bool one_call = is_one_call(graph, times);
-    if (one_call) {
-        call_only_task(guest, handle);
-        if (handle->object.root.attention == 0 && atomic_load_explicit(&handle->pending, memory_order_acquire) == 1 &&
-            thrum__graph_try_end(handle)) {
-            *err = 0;
-            return true;
-        }
-    }
-    guest->single = NULL;
-    set_times(handle, times);
-    if (one_call)
-        thrum__handle_lower(handle);
-    else
-        begin(handle, guest);
-    thrum__wait_as(guest, handle, false);
-    *err = thrum__handle_outcome(handle);
-    thrum__handle_return(guest, handle);
-    return true;
-}
-
-/* With a worker to run it: nobody but this call ever sees the handle, so it is a borrowed one. */
-static int run_as(worker *w, thrum_graph *graph, struct times times, const worker *from)
-{
-    bool now = false;
-    thrum_handle *handle = thrum__handle_borrow(w);
-    int err = handle ? start(graph, handle, times, &now) : thrum__last_code();
-    if (!err) {
-        thrum__note_awaited(handle, from);
-        if (now && is_one_call(graph, times)) {
-            call_only_task(w, handle);
-            thrum__handle_lower(handle);
-        } else if (now) {
-            begin(handle, w);
-        }
-        thrum__wait_as(w, handle, from == w);
-        err = thrum__handle_outcome(handle);
-    }
-    thrum__handle_return(w, handle);
-    return err;
-}
-
-static int run_times(thrum_executor *ex, thrum_graph *graph, struct times times)
-{
-    worker *self = thrum__self;
-    int err = may_start(&ex, graph, "thrum_run");
-    if (err || (err = runs_itself(self, graph)))
-        return err;
-    if (self && self->ex == ex)
-        return run_as(self, graph, times, self);
-    worker *guest = ex->callers_help ? thrum__guest_enter(ex, false) : NULL;
-    if (guest) {
-        if (self || ex->trace || !run_at_hand(guest, graph, times, &err))
-            err = run_as(guest, graph, times, self);
-        thrum__guest_leave(guest);
-        return err;
-    }
-    thrum_handle *handle = start_times(ex, graph, times);
-    err = handle ? thrum_wait(handle) : thrum__last_code();
-    thrum_release(handle);
-    return err;
-}
-
-int thrum_run_n(thrum_executor *ex, thrum_graph *graph, uint64_t n)
-{
-    return run_times(ex, graph, (struct times){.n = n});
-}
-
-int thrum_run_until(thrum_executor *ex, thrum_graph *graph, thrum_until_fn *done, void *arg)
-{
-    if (!done)
-        return thrum__fault(THRUM_EINVAL, "thrum_run_until: the function is NULL");
-    return run_times(ex, graph, (struct times){1, done, arg});
-}
-
-int thrum_run(thrum_executor *ex, thrum_graph *graph)
-{
-    return thrum_run_n(ex, graph, 1);
 }
