@@ -105,6 +105,23 @@ THRUM_API thrum_handle *thrum_start(thrum_executor *ex, thrum_graph *graph);
 THRUM_API thrum_handle *thrum_start_n(thrum_executor *ex, thrum_graph *graph, uint64_t n);
 THRUM_API thrum_handle *thrum_start_until(thrum_executor *ex, thrum_graph *graph, thrum_until_fn *done, void *arg);
 
+/* The same with a context for this run, which its tasks get from `thrum_context`: so one graph serves many data sets, one
+ * after the other, or at the same time by clones. NULL outside tasks and where none was given. */
+THRUM_API int thrum_run_with(thrum_executor *ex, thrum_graph *graph, void *context);
+THRUM_API thrum_handle *thrum_start_with(thrum_executor *ex, thrum_graph *graph, void *context);
+THRUM_API void *thrum_context(void);
+
+/* A graph with the same tasks, edges and names, to be run at the same time. Arguments are the same pointers; modules run
+ * the same graphs. Freezes the graph. NULL on failure. */
+THRUM_API thrum_graph *thrum_graph_clone(thrum_graph *graph);
+
+/* A sentence on what is allowed and yet suspect in the graph, freezing it; empty if there is nothing, NULL on failure:
+ * a task that waits for others and to which a condition has an edge that can be reached without passing the task. Then the
+ * condition and the others race: the task may run twice or with its counting disturbed. A loop back to a task that has run
+ * is not meant. Valid until the next call with this graph. `thrum_graph_strict` makes it an error of freezing. */
+THRUM_API const char *thrum_graph_warning(thrum_graph *graph);
+THRUM_API int thrum_graph_strict(thrum_graph *graph, bool strict);
+
 typedef struct thrum_graph_stats {
     uint64_t tasks, edges, sources, sinks;
     uint64_t span;          /* tasks on the longest path */

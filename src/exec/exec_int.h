@@ -87,6 +87,7 @@ struct thrum_handle {
     worker *borrower;    /* only the call that runs it sees it, in this worker: never released, no callbacks */
     thrum_handle *owner; /* of detached functions: the handle in whose `pending` they count */
     thrum_graph *graph;
+    void *context;                        /* of graphs: what thrum_context gives its tasks */
     thrum__run *parent;                   /* of modules: the run that the module's task is part of, */
     thrum_task *module_task;              /* that task, */
     _Atomic uint32_t module;              /* and enum module_state */
@@ -434,6 +435,11 @@ void thrum__handle_run(worker *w, thrum_handle *handle);
 void thrum__handle_call(worker *w, thrum_handle *handle);    /* the function alone: thrum__handle_lower is to follow */
 bool thrum__handle_ends_quietly(const thrum_handle *handle); /* ending it calls no user's function */
 void thrum__queue_put(domain *d, thrum_handle *handle);
+/* A handle for a function, not submitted yet; and submitting it. */
+thrum_handle *thrum__function_new(thrum_executor *ex, thrum_fn *fn, void *arg, const char *what);
+void thrum__hand_over_or_queue(thrum_executor *ex, thrum_handle *handle);
+/* The callback is called, and freed, when the handle has ended, or now. */
+void thrum__attach(thrum_handle *handle, callback *c);
 thrum_handle *thrum__queue_take(domain *d, const thrum_handle *owner);
 /* A searching worker comes to stand at the hand-over, if nobody does; looks whether it has been handed a function; leaves.
  * True: it has, and does not stand there any more. */

@@ -109,6 +109,7 @@ static void handle_init(thrum_handle *handle, thrum_executor *ex, enum handle_wo
     handle->owner = NULL;
     handle->graph = NULL;
     handle->parent = NULL;
+    handle->context = NULL;
     atomic_store_explicit(&handle->run, NULL, memory_order_relaxed);
     atomic_store_explicit(&handle->ender, NULL, memory_order_relaxed);
     atomic_store_explicit(&handle->awaited_from, NULL, memory_order_relaxed);
@@ -276,14 +277,8 @@ void thrum__handle_lower(thrum_handle *handle)
         thrum__handle_end(handle);
 }
 
-int thrum_then(thrum_handle *handle, thrum_fn *fn, void *arg)
+void thrum__attach(thrum_handle *handle, callback *c)
 {
-    if (!handle || !fn)
-        return thrum__fault(THRUM_EINVAL, "thrum_then: the %s is NULL", handle ? "function" : "handle");
-    callback *c = thrum__alloc(sizeof *c);
-    if (!c)
-        return thrum__fault(THRUM_ENOMEM, "thrum_then: no memory for the callback");
-    *c = (callback){NULL, fn, arg};
     thrum__lock_take(&handle->lock);
     uint32_t seen = atomic_load_explicit(&handle->state, memory_order_acquire);
     while (!(seen & DONE) && !atomic_compare_exchange_weak_explicit(&handle->state, &seen, seen | CALLBACKS,
@@ -299,9 +294,22 @@ int thrum_then(thrum_handle *handle, thrum_fn *fn, void *arg)
     }
     thrum__lock_give(&handle->lock);
     if (late) {
+        thrum_fn *fn = c->fn;
+        void *arg = c->arg;
         thrum__free(c);
         fn(arg);
     }
+}
+
+int thrum_then(thrum_handle *handle, thrum_fn *fn, void *arg)
+{
+    if (!handle || !fn)
+        return thrum__fault(THRUM_EINVAL, "thrum_then: the %s is NULL", handle ? "function" : "handle");
+    callback *c = thrum__alloc(sizeof *c);
+    if (!c)
+        return thrum__fault(THRUM_ENOMEM, "thrum_then: no memory for the callback");
+    *c = (callback){NULL, fn, arg};
+    thrum__attach(handle, c);
     return 0;
 }
 
@@ -492,7 +500,7 @@ static bool queue_take_this(domain *d, thrum_handle *handle)
     return there;
 }
 
-static thrum_handle *submit(thrum_executor *ex, thrum_fn *fn, void *arg, const char *what)
+thrum_handle *thrum__function_new(thrum_executor *ex, thrum_fn *fn, void *arg, const char *what)
 {
     if (!fn) {
         thrum__fault(THRUM_EINVAL, "%s: the function is NULL", what);
@@ -510,7 +518,7 @@ static thrum_handle *submit(thrum_executor *ex, thrum_fn *fn, void *arg, const c
 }
 
 /* Not for detached functions: those are looked for by their owner. */
-static void hand_over_or_queue(thrum_executor *ex, thrum_handle *handle)
+void thrum__hand_over_or_queue(thrum_executor *ex, thrum_handle *handle)
 {
     if (!hand_over(&ex->cpu, handle))
         thrum__queue_put(&ex->cpu, handle);
@@ -518,20 +526,20 @@ static void hand_over_or_queue(thrum_executor *ex, thrum_handle *handle)
 
 thrum_handle *thrum_submit(thrum_executor *ex, thrum_fn *fn, void *arg)
 {
-    thrum_handle *handle = submit(ex, fn, arg, "thrum_submit");
+    thrum_handle *handle = thrum__function_new(ex, fn, arg, "thrum_submit");
     if (handle)
-        hand_over_or_queue(handle->ex, handle);
+        thrum__hand_over_or_queue(handle->ex, handle);
     return handle;
 }
 
 int thrum_async(thrum_executor *ex, thrum_fn *fn, void *arg)
 {
-    thrum_handle *handle = submit(ex, fn, arg, "thrum_async");
+    thrum_handle *handle = thrum__function_new(ex, fn, arg, "thrum_async");
     if (!handle)
         return thrum__last_code();
     handle->quiet = true;
     thrum__handle_leave_alone(handle);
-    hand_over_or_queue(handle->ex, handle);
+    thrum__hand_over_or_queue(handle->ex, handle);
     return 0;
 }
 
@@ -556,7 +564,7 @@ int thrum_scope_run(thrum_executor *ex, thrum_scope_fn *fn, void *arg)
         thrum__handle_run(w, handle);
         thrum__wait_as(w, handle, inside);
     } else {
-        hand_over_or_queue(ex, handle);
+        thrum__hand_over_or_queue(ex, handle);
     }
     if (w && !inside)
         thrum__guest_leave(w);

@@ -118,7 +118,7 @@ void thrum__run_begin(thrum_handle *handle, worker *w)
 struct times {
     uint64_t n;
     thrum_until_fn *until;
-    void *arg;
+    void *arg, *context;
 };
 
 static void set_times(thrum_handle *handle, struct times times)
@@ -126,6 +126,7 @@ static void set_times(thrum_handle *handle, struct times times)
     handle->left = times.n;
     handle->fn.until = times.until;
     handle->arg = times.arg;
+    handle->context = times.context;
 }
 
 /* A handle at work on the graph, or queued for it. With *now the caller begins it. */
@@ -226,7 +227,7 @@ thrum_handle *thrum_start_until(thrum_executor *ex, thrum_graph *graph, thrum_un
         thrum__fault(THRUM_EINVAL, "thrum_start_until: the function is NULL");
         return NULL;
     }
-    return start_times(ex, graph, (struct times){1, done, arg});
+    return start_times(ex, graph, (struct times){.n = 1, .until = done, .arg = arg});
 }
 
 thrum_handle *thrum_start(thrum_executor *ex, thrum_graph *graph)
@@ -280,6 +281,7 @@ static bool run_at_hand(worker *guest, thrum_graph *graph, struct times times, i
     if (!thrum__graph_try_begin(handle))
         return false;
     bool one_call = is_one_call(graph, times);
+    handle->context = times.context;
     if (one_call) {
         thrum__call_only_task(guest, handle);
         if (handle->object.root.attention == 0 && atomic_load_explicit(&handle->pending, memory_order_acquire) == 1 &&
@@ -351,7 +353,24 @@ int thrum_run_until(thrum_executor *ex, thrum_graph *graph, thrum_until_fn *done
 {
     if (!done)
         return thrum__fault(THRUM_EINVAL, "thrum_run_until: the function is NULL");
-    return run_times(ex, graph, (struct times){1, done, arg});
+    return run_times(ex, graph, (struct times){.n = 1, .until = done, .arg = arg});
+}
+
+int thrum_run_with(thrum_executor *ex, thrum_graph *graph, void *context)
+{
+    return run_times(ex, graph, (struct times){.n = 1, .context = context});
+}
+
+thrum_handle *thrum_start_with(thrum_executor *ex, thrum_graph *graph, void *context)
+{
+    return start_times(ex, graph, (struct times){.n = 1, .context = context});
+}
+
+void *thrum_context(void)
+{
+    const worker *self = thrum__self;
+    const thrum_handle *handle = self && self->root ? self->root->run : NULL;
+    return handle ? handle->context : NULL;
 }
 
 int thrum_run(thrum_executor *ex, thrum_graph *graph)

@@ -106,6 +106,8 @@ struct thrum_graph {
     thrum__object object;
     _Atomic uint32_t state;
     thrum_task *next, *end; /* free records of the newest chunk */
+    bool strict;            /* what thrum_graph_warning tells is an error */
+    char *warning;          /* its last sentence */
     bool backward;          /* some edge leads from a younger task to an older one: only then can there be a cycle */
 
     thrum__chunk **chunks; /* their heads */
@@ -210,6 +212,10 @@ const char *thrum__task_label(const thrum_task *task, char *room, size_t size);
 
 /* Lays the graph out if it is not; the graph's error otherwise. With the graph's lock held. */
 int thrum__graph_prepare(thrum_graph *graph);
+
+/* The sentence for thrum_graph_warning about a graph that is laid out, in *text; to be freed, NULL for none. -1 without
+ * memory. */
+int thrum__graph_find_race(const thrum_graph *graph, char **text);
 
 /* For thrum_message. Not a sticky error: the graph can be run again. Any thread. */
 void thrum__graph_keep_message(thrum_graph *graph, const char *text);
