@@ -547,7 +547,9 @@ bool thrum__run_raise(thrum__run *run)
 /* Opens an iteration for the caller: alone or, where that worker shows all it has, as first strand of several. */
 static void begin_iteration(worker *w, thrum__run *run)
 {
-    run->began = thrum__task_count(run->handle->graph) >= TIMED_FROM ? thrum__now() : 0;
+    /* Where there are conditions, nobody knows how many tasks run: a task in a loop would seem to take as long as the loop. */
+    const thrum_graph *graph = run->handle->graph;
+    run->began = thrum__task_count(graph) >= TIMED_FROM && !graph->conditions ? thrum__now() : 0;
     if (thrum__alone_begin(w, run))
         return;
     run->has_token = run->count > 1;
