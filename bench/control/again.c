@@ -64,6 +64,7 @@ static bench_work works[] = {
     {"condition", CONTROL_CONDITION, open_again, pass_again, close_again, NULL},
     {"condition-body", CONTROL_BODY, open_again, pass_again, close_again, NULL},
     {"iterate", CONTROL_ITERATE, open_again, pass_again, close_again, NULL},
+    {"iterate-chain", CONTROL_ITERATE_CHAIN, open_again, pass_again, close_again, NULL},
 };
 
 BENCH_WORKS(works)

@@ -7,7 +7,7 @@
 
 #include "../graph/graph.h"
 
-enum { CONTROL_CONDITION, CONTROL_BODY, CONTROL_ITERATE, CONTROL_WORKS };
+enum { CONTROL_CONDITION, CONTROL_BODY, CONTROL_ITERATE, CONTROL_ITERATE_CHAIN, CONTROL_WORKS };
 
 typedef struct control_loop {
     const char *name;
@@ -18,8 +18,9 @@ typedef struct control_loop {
 
 static const control_loop control_loops[CONTROL_WORKS] = {
     {"condition", BENCH_CHAIN, 1, 1000000, 0},
-    {"condition-body", BENCH_WAVEFRONT, 1000, 1000, 1},
+    {"condition-body", BENCH_WAVEFRONT, 1024, 1000, 1},
     {"iterate", BENCH_FAN, 10, 100000, 0},
+    {"iterate-chain", BENCH_CHAIN, 10, 100000, 0},
 };
 
 enum { CONTROL_CHECK_TURNS = 20 }; /* of the untimed loop that checks the order */

@@ -66,6 +66,7 @@ static bench_work works[] = {
     {"condition", CONTROL_CONDITION, open_repeating, pass_repeating, close_repeating, NULL},
     {"condition-body", CONTROL_BODY, open_repeating, pass_repeating, close_repeating, NULL},
     {"iterate", CONTROL_ITERATE, open_repeating, pass_repeating, close_repeating, NULL},
+    {"iterate-chain", CONTROL_ITERATE_CHAIN, open_repeating, pass_repeating, close_repeating, NULL},
 };
 
 BENCH_WORKS(works)

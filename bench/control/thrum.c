@@ -59,6 +59,7 @@ static bench_work works[] = {
     {"condition", CONTROL_CONDITION, open_loop, pass_loop, close_loop, NULL},
     {"condition-body", CONTROL_BODY, open_loop, pass_loop, close_loop, NULL},
     {"iterate", CONTROL_ITERATE, open_loop, pass_loop, close_loop, NULL},
+    {"iterate-chain", CONTROL_ITERATE_CHAIN, open_loop, pass_loop, close_loop, NULL},
 };
 
 BENCH_WORKS(works)
