@@ -73,6 +73,14 @@ static void add_random_edges(bench_shape *shape)
     }
 }
 
+static void add_fan(bench_shape *shape)
+{
+    for (uint32_t i = 1; i + 1 < shape->tasks; i++) {
+        add_edge(shape, 0, i);
+        add_edge(shape, i, shape->tasks - 1);
+    }
+}
+
 static void add_edges(bench_shape *shape)
 {
     switch (shape->kind) {
@@ -95,6 +103,9 @@ static void add_edges(bench_shape *shape)
     case BENCH_DENSE_DAG:
         add_random_dag(shape, RANDOM_SEED);
         add_random_dag(shape, RANDOM_SEED + 1);
+        break;
+    case BENCH_FAN:
+        add_fan(shape);
         break;
     case BENCH_RANDOM_EDGES:
         add_random_edges(shape);

@@ -24,6 +24,7 @@ enum bench_shape_kind {
     BENCH_WAVEFRONT_SWAPPED, /* the same, the lower neighbour added first */
     BENCH_RANDOM_DAG,        /* two different random predecessors each */
     BENCH_DENSE_DAG,         /* four random predecessors each, in two pairs of different ones */
+    BENCH_FAN,               /* the first task before all others, and all of them before the last */
     BENCH_RANDOM_EDGES,      /* as many edges as tasks, both ends random */
 };
 

@@ -155,11 +155,18 @@ static inline bool thrum__deque_take(thrum__deque *deque, int64_t number)
                                                    memory_order_relaxed);
 }
 
-/* Glances, as good as old news: whether there is anything, and whether there is something that only the owner can take. */
+/* Glances, as good as old news: whether there is anything, something that anybody can take, something that only the owner
+ * can. */
 static inline bool thrum__deque_has_words(const thrum__deque *deque)
 {
     return atomic_load_explicit(&deque->top, memory_order_relaxed) <
            atomic_load_explicit(&deque->bottom, memory_order_relaxed);
+}
+
+static inline bool thrum__deque_shows(const thrum__deque *deque)
+{
+    return atomic_load_explicit(&deque->top, memory_order_relaxed) <
+           atomic_load_explicit(&deque->shown, memory_order_relaxed);
 }
 
 static inline bool thrum__deque_has_hidden(const thrum__deque *deque)

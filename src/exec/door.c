@@ -99,7 +99,7 @@ static void link_alone(worker *w, thrum__run *run)
     run->outer_alone = w->alone;
     w->alone = run;
     set_number(&w->alone_runs, 1);
-    if (run->count > 1)
+    if (run->count > 1 && has_sources(run))
         set_number(&w->hidden_sources, 1);
 }
 
@@ -158,6 +158,36 @@ bool thrum__alone_begin(worker *w, thrum__run *run)
         if (__atomic_load_n(w->spawn.idle, __ATOMIC_RELAXED) < 0)
             thrum__wake(&w->spawn);
     }
+    return alone;
+}
+
+/* With nothing shown nobody can be about to take a task of it, and with no strands nobody joins. Acquire, with the releases
+ * of those who left: what they did happens before. */
+static bool last_strand_closes(worker *w, thrum__run *run)
+{
+    int64_t own = 1;
+    return !thrum__deque_shows(&w->deque) &&
+           atomic_compare_exchange_strong_explicit(&run->strands, &own, 0, memory_order_acquire, memory_order_relaxed);
+}
+
+bool thrum__alone_again(worker *w, thrum__run *run)
+{
+    bool held;
+    if (!thrum__has_membarrier)
+        return false;
+    list_enter(w, &held);
+    bool may = !held || is_open(w); /* not while somebody asks */
+    bool alone = may && last_strand_closes(w, run);
+    if (alone) {
+        run->has_token = false;
+        atomic_store_explicit(&run->sharing, RUN_ALONE, memory_order_relaxed);
+        link_alone(w, run);
+    }
+    if (alone && held) {
+        set_open_locked(w, false);
+        unask_locked(w);
+    }
+    list_leave(w, held);
     return alone;
 }
 

@@ -126,6 +126,7 @@ struct thrum__run {
     _Atomic uint32_t sharing;              /* enum run_sharing; see door.c */
     bool has_token;                        /* its sources were put in the open list */
     int64_t began;                         /* when the iteration began; 0: not timed */
+    _Atomic int64_t turn;                  /* when a condition last found nobody else in it, while it was shared */
     thrum__run *outer_alone;               /* in its worker's list of runs that are its alone */
     thrum__run *next_open, *previous_open; /* domain->lock */
     thrum__run *next_free;                 /* ex->lock */
@@ -321,6 +322,9 @@ enum { THRUM__TINY_NS = 64, THRUM__LONG_NS = 2000 };
 bool thrum__alone_begin(worker *w, thrum__run *run);
 /* It ends it: false if others are in it by now, or may be. */
 bool thrum__alone_end(worker *w, thrum__run *run);
+/* A shared run in which the caller's strand is the only one becomes its alone again: false if it is not so, or the caller
+ * shows work. */
+bool thrum__alone_again(worker *w, thrum__run *run);
 /* A share of a run's sources while it is alone: false if it no longer is. */
 bool thrum__alone_take_sources(worker *w, thrum__run *run, size_t *from, size_t *to);
 /* By a worker that is part of the run: makes it a shared one if it is not yet, and returns when it is one altogether. */

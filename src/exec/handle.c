@@ -277,14 +277,20 @@ void thrum__handle_lower(thrum_handle *handle)
         thrum__handle_end(handle);
 }
 
-void thrum__attach(thrum_handle *handle, callback *c)
+/* Has whoever ends the handle come by the lock before it sets DONE, as if there were callbacks. False: it has set it. */
+static bool keep_from_ending_locked(thrum_handle *handle)
 {
-    thrum__lock_take(&handle->lock);
     uint32_t seen = atomic_load_explicit(&handle->state, memory_order_acquire);
     while (!(seen & DONE) && !atomic_compare_exchange_weak_explicit(&handle->state, &seen, seen | CALLBACKS,
                                                                     memory_order_acquire, memory_order_acquire))
         ;
-    bool late = seen & DONE;
+    return !(seen & DONE);
+}
+
+void thrum__attach(thrum_handle *handle, callback *c)
+{
+    thrum__lock_take(&handle->lock);
+    bool late = !keep_from_ending_locked(handle);
     if (!late) {
         if (handle->callbacks)
             handle->last_callback->next = c;
@@ -726,8 +732,10 @@ int thrum_cancel(thrum_handle *handle)
 {
     if (!handle)
         return thrum__fault(THRUM_EINVAL, "thrum_cancel: the handle is NULL");
-    if (!thrum__is_done(handle))
+    thrum__lock_take(&handle->lock);
+    if (keep_from_ending_locked(handle)) /* or a wait could return before its outcome changes */
         thrum__root_fail(&handle->object.root, THRUM_ECANCELLED, "it was cancelled");
+    thrum__lock_give(&handle->lock);
     return 0;
 }
 

@@ -321,6 +321,20 @@ static __attribute__((noinline)) thrum_task *ask_choice(worker *w, thrum__run *r
     return chosen;
 }
 
+/* A loop of tiny tasks that came to be shared, in a moment when the worker was held up, would go on that way for as long as
+ * it turns. So a condition that finds nobody else in the run looks how long the last turn took. */
+static void consider_going_alone(worker *w, thrum__run *run)
+{
+    if (atomic_load_explicit(&run->strands, memory_order_relaxed) != 1) {
+        atomic_store_explicit(&run->turn, 0, memory_order_relaxed);
+        return;
+    }
+    int64_t now = thrum__now(), before = atomic_load_explicit(&run->turn, memory_order_relaxed);
+    atomic_store_explicit(&run->turn, now, memory_order_relaxed);
+    if (before && now - before < (int64_t)thrum__task_count(run->handle->graph) * THRUM__TINY_NS)
+        thrum__alone_again(w, run);
+}
+
 /* Tasks that are not just a function, cancelled runs, observers and traces. The task to run next, or NULL. In a cancelled run
  * functions are not called, but all is counted that would be; conditions name nothing, so loops end. */
 static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *run, thrum_task *task)
@@ -344,6 +358,8 @@ static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *
         task->fn.plain(task->arg);
     if (thrum__is_watched(attention))
         thrum__watch_end(w, &watch);
+    if (condition && atomic_load_explicit(&run->sharing, memory_order_relaxed) == RUN_SHARED)
+        consider_going_alone(w, run);
     if (kind == THRUM__IS_MODULE && !thrum__module_run(w, run, task))
         return NULL;
     return condition ? next : complete(w, run, task);
@@ -444,7 +460,10 @@ bool thrum__run_raise(thrum__run *run)
 /* Opens an iteration for the caller: alone or, where that worker shows all it has, as first strand of several. */
 static void begin_iteration(worker *w, thrum__run *run)
 {
-    run->began = thrum__task_count(run->handle->graph) >= TIMED_FROM ? thrum__now() : 0;
+    /* Where there are conditions, nobody knows how many tasks run: a task in a loop would seem to take as long as the loop. */
+    const thrum_graph *graph = run->handle->graph;
+    run->began = thrum__task_count(graph) >= TIMED_FROM && !graph->conditions ? thrum__now() : 0;
+    atomic_store_explicit(&run->turn, 0, memory_order_relaxed);
     if (thrum__alone_begin(w, run))
         return;
     run->has_token = run->count > 1;
@@ -582,6 +601,7 @@ void thrum__call_only_task(worker *w, thrum_handle *handle)
     thrum__run none, *outer_run = w->run;
     thrum__root *outer = w->root;
     none.handle = handle;
+    atomic_init(&none.sharing, RUN_ALONE);
     w->root = none.root = handle->root;
     w->run = &none;
     call(w, &none, &handle->root->attention, only_task(handle->graph));

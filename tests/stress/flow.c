@@ -166,12 +166,65 @@ TEST(random_control_flow_does_what_the_oracle_does)
     stress_report(&course, "programs");
 }
 
+/* A run or a function that another thread cancels while it ends: who waits is told the same, then and later. */
+struct ending {
+    _Atomic(thrum_handle *) handle; /* NULL: the canceller is done with it */
+    atomic_bool over;
+    struct random random;
+};
+
+static void *cancel_what_comes(void *arg)
+{
+    struct ending *ending = arg;
+    while (!atomic_load(&ending->over)) {
+        thrum_handle *handle = atomic_load(&ending->handle);
+        if (!handle) {
+            sched_yield();
+            continue;
+        }
+        for (volatile size_t i = random_below(&ending->random, 400); i > 0; i--)
+            ;
+        thrum_cancel(handle);
+        atomic_store(&ending->handle, NULL);
+    }
+    return NULL;
+}
+
+TEST(later_waits_agree_with_the_first_on_whether_it_was_cancelled)
+{
+    struct stress_course course = stress_course(&stress);
+    struct ending ending = {.random = random_new(1)};
+    thrum_executor *ex = executor_with(1);
+    thrum_graph *graph = thrum_graph_new("short");
+    pthread_t thread;
+    uint64_t cancelled = 0;
+    thrum_precede(thrum_placeholder_new(graph), thrum_placeholder_new(graph));
+    assert_int_equal(pthread_create(&thread, NULL, cancel_what_comes, &ending), 0);
+    while (stress_next(&course)) {
+        thrum_handle *handle = course.round % 2 ? thrum_start(ex, graph) : thrum_submit(ex, do_nothing, NULL);
+        atomic_store(&ending.handle, handle);
+        int first = thrum_wait(handle);
+        while (atomic_load(&ending.handle))
+            sched_yield();
+        stress_check(&course, thrum_wait(handle) == first);
+        cancelled += first == THRUM_ECANCELLED;
+        thrum_release(handle);
+    }
+    atomic_store(&ending.over, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(thrum_executor_free(ex), 0);
+    assert_int_equal(thrum_graph_free(graph), 0);
+    print_message("           %" PRIu64 " of them cancelled\n", cancelled);
+    stress_report(&course, "runs and functions");
+}
+
 int main(int argc, char **argv)
 {
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_control_flow_does_what_the_oracle_does),
+        cmocka_unit_test(later_waits_agree_with_the_first_on_whether_it_was_cancelled),
     };
-    stress = stress_begin(argv[0], 4, COUNT_OF(tests));
+    stress = stress_begin(argv[0], 3, COUNT_OF(tests));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
