@@ -36,6 +36,7 @@ enum thrum_error {
     THRUM_ESYSTEM = -10,    /* the operating system refused: a thread, a file */
     THRUM_ECHOICE = -11,    /* a condition named a successor that it does not have */
     THRUM_ECANCELLED = -12, /* somebody called thrum_cancel */
+    THRUM_ERACE = -13,      /* a condition and other predecessors race for a task, in a strict graph */
 };
 
 /* "THRUM_ECYCLE" and a few words on it; for a code of the user's own, "user error" and the same. Never NULL. */

@@ -67,6 +67,12 @@ THRUM_API int thrum_worker_index(void);
 THRUM_API int thrum_async(thrum_executor *ex, thrum_fn *fn, void *arg);
 THRUM_API thrum_handle *thrum_submit(thrum_executor *ex, thrum_fn *fn, void *arg);
 
+/* The same once what the handles in `after` stand for has ended, whether it failed or not. The handles may be released as
+ * soon as the call returns; a NULL among them is an error. */
+THRUM_API int thrum_async_after(thrum_executor *ex, thrum_fn *fn, void *arg, thrum_handle *const *after, size_t count);
+THRUM_API thrum_handle *thrum_submit_after(thrum_executor *ex, thrum_fn *fn, void *arg, thrum_handle *const *after,
+                                           size_t count);
+
 /* Handles. `thrum_wait` returns 0 or the first error; it may be called many times, from many threads. In a task it
  * runs tasks of what it waits for and parks when there is none; waiting in a task for the run that the task is part of
  * returns THRUM_EDEADLOCK. */

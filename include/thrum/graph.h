@@ -50,6 +50,12 @@ THRUM_API thrum_task *thrum_condition_new(thrum_graph *graph, thrum_condition_fn
 typedef size_t thrum_choice_fn(int *picks, size_t room, void *arg);
 THRUM_API thrum_task *thrum_choice_new(thrum_graph *graph, thrum_choice_fn *fn, void *arg);
 
+/* A task that runs another graph as part of this one: it completes when all of that graph has. The graph is not copied: it
+ * must live as long as this one runs, can be a module of several graphs or tasks, and can be run by itself; but not at the
+ * same time: a module that is to run while its graph is running fails the run with THRUM_EBUSY. An error in it is an error
+ * of the run. Modules may be nested to any depth. */
+THRUM_API thrum_task *thrum_module_new(thrum_graph *graph, thrum_graph *module);
+
 /* A task made first, its work set later. Without work it does nothing when it runs: a meeting point. */
 THRUM_API thrum_task *thrum_placeholder_new(thrum_graph *graph);
 THRUM_API int thrum_task_set(thrum_task *task, thrum_fn *fn, void *arg);
@@ -98,6 +104,23 @@ THRUM_API int thrum_run_until(thrum_executor *ex, thrum_graph *graph, thrum_unti
 THRUM_API thrum_handle *thrum_start(thrum_executor *ex, thrum_graph *graph);
 THRUM_API thrum_handle *thrum_start_n(thrum_executor *ex, thrum_graph *graph, uint64_t n);
 THRUM_API thrum_handle *thrum_start_until(thrum_executor *ex, thrum_graph *graph, thrum_until_fn *done, void *arg);
+
+/* The same with a context for this run, which its tasks get from `thrum_context`: so one graph serves many data sets, one
+ * after the other, or at the same time by clones. NULL outside tasks and where none was given. */
+THRUM_API int thrum_run_with(thrum_executor *ex, thrum_graph *graph, void *context);
+THRUM_API thrum_handle *thrum_start_with(thrum_executor *ex, thrum_graph *graph, void *context);
+THRUM_API void *thrum_context(void);
+
+/* A graph with the same tasks, edges and names, to be run at the same time. Arguments are the same pointers; modules run
+ * the same graphs. Freezes the graph. NULL on failure. */
+THRUM_API thrum_graph *thrum_graph_clone(thrum_graph *graph);
+
+/* A sentence on what is allowed and yet suspect in the graph, freezing it; empty if there is nothing, NULL on failure:
+ * a task that waits for others and to which a condition has an edge that can be reached without passing the task. Then the
+ * condition and the others race: the task may run twice or with its counting disturbed. A loop back to a task that has run
+ * is not meant. Valid until the next call with this graph. `thrum_graph_strict` makes it an error of freezing. */
+THRUM_API const char *thrum_graph_warning(thrum_graph *graph);
+THRUM_API int thrum_graph_strict(thrum_graph *graph, bool strict);
 
 typedef struct thrum_graph_stats {
     uint64_t tasks, edges, sources, sinks;

@@ -26,6 +26,7 @@ static const struct {
     {THRUM_ESYSTEM, "THRUM_ESYSTEM", "the operating system refused"},
     {THRUM_ECHOICE, "THRUM_ECHOICE", "a condition named a successor that it does not have"},
     {THRUM_ECANCELLED, "THRUM_ECANCELLED", "it was cancelled"},
+    {THRUM_ERACE, "THRUM_ERACE", "a condition and other predecessors race for a task"},
 };
 
 static size_t find_code(int code)

@@ -10,7 +10,7 @@
  * uses sequentially consistent accesses, which say the same of the same variables and which ThreadSanitizer understands.
  * The part from shown to bottom is a stack that nobody else touches: pushing and popping there takes no read-modify-write
  * and no fence. (A deque that is split this way: van Dijk and van de Pol, "Lace", 2014; Acar, Charguéraud and Rainey,
- * PPoPP 2013. What is new here is that the rest can be had while the owner is away: see exec/door.h.)
+ * PPoPP 2013. What is new here is that the rest can be had while the owner is away: see exec/door.c.)
  *
  * Roles
  *   The owner (names end in _owner) pushes and pops at the bottom.

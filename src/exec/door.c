@@ -335,66 +335,86 @@ static uint32_t steps_of(const worker *victim)
            atomic_load_explicit(&victim->shares, memory_order_relaxed);
 }
 
-static void start_watching(watched_door *watched, const worker *victim, int64_t now)
+static int64_t get(const _Atomic int64_t *moment)
 {
-    *watched = (watched_door){.victim = victim,
-                              .begun = atomic_load_explicit(&victim->begun, memory_order_relaxed),
-                              .steps = steps_of(victim),
-                              .first_seen = now,
-                              .seen = now,
-                              .at = watched->at};
+    return atomic_load_explicit(moment, memory_order_relaxed);
+}
+
+static void set(_Atomic int64_t *moment, int64_t value)
+{
+    atomic_store_explicit(moment, value, memory_order_relaxed);
+}
+
+static void start_watching(worker *victim, int64_t now)
+{
+    watched_door *watched = &victim->watched;
+    uint32_t begun = atomic_load_explicit(&victim->begun, memory_order_relaxed);
+    if (get(&watched->first_seen) && atomic_load_explicit(&watched->begun, memory_order_relaxed) == begun)
+        return;
+    atomic_store_explicit(&watched->begun, begun, memory_order_relaxed);
+    atomic_store_explicit(&watched->steps, steps_of(victim), memory_order_relaxed);
+    set(&watched->first_seen, now);
+    set(&watched->seen, now);
+    set(&watched->asked, 0);
 }
 
 /* Whether the victim has a run alone and is better left to it. */
-static bool better_left_alone(watched_door *watched, const worker *victim, int64_t now)
+static bool better_left_alone(worker *victim, int64_t now)
 {
+    watched_door *watched = &victim->watched;
     if (atomic_load_explicit(&victim->alone_runs, memory_order_relaxed) == 0)
         return false;
-    int64_t elapsed = now - watched->seen;
+    int64_t elapsed = now - get(&watched->seen), whole = now - get(&watched->first_seen);
     uint32_t steps = steps_of(victim);
-    int64_t tasks = (steps - watched->steps) / 2;
-    bool first = elapsed == 0;
-    bool left =
-        tasks * MINUTE_NS > elapsed || (tasks * THRUM__TINY_NS > elapsed && now - watched->first_seen < PATIENCE_NS);
-    watched->steps = steps;
-    watched->seen = now;
-    watched->not_before = now + (first ? WATCH_NS : 2 * elapsed < WATCH_MOST_NS ? 2 * elapsed : WATCH_MOST_NS);
-    return first || left;
+    int64_t tasks = (steps - atomic_load_explicit(&watched->steps, memory_order_relaxed)) / 2;
+    int64_t pause = elapsed == 0 ? WATCH_NS : 2 * elapsed < WATCH_MOST_NS ? 2 * elapsed : WATCH_MOST_NS;
+    atomic_store_explicit(&watched->steps, steps, memory_order_relaxed);
+    set(&watched->seen, now);
+    set(&watched->not_before, now + pause);
+    return elapsed == 0 || tasks * MINUTE_NS > elapsed || (tasks * THRUM__TINY_NS > elapsed && whole < PATIENCE_NS);
 }
 
-enum look thrum__door_look_at(worker *w, worker *victim, int64_t now)
+/* One looks at a time. */
+static bool claim_look(watched_door *watched, int64_t now)
 {
-    watched_door *watched = &w->watched;
-    if (watched->victim == victim && now < watched->not_before)
+    int64_t not_before = get(&watched->not_before);
+    return now >= not_before &&
+           atomic_compare_exchange_strong_explicit(&watched->not_before, &not_before, now + ANSWER_NS,
+                                                   memory_order_relaxed, memory_order_relaxed);
+}
+
+enum look thrum__door_look_at(worker *victim, int64_t now)
+{
+    watched_door *watched = &victim->watched;
+    if (now < get(&watched->not_before))
         return LOOK_WAIT;
     if (!thrum__door_hides(victim))
         return LOOK_NOTHING;
-    if (watched->victim != victim || watched->begun != atomic_load_explicit(&victim->begun, memory_order_relaxed))
-        start_watching(watched, victim, now);
-    if (watched->asked) {
-        watched->not_before = now + ANSWER_NS;
+    if (!claim_look(watched, now))
+        return LOOK_WAIT;
+    start_watching(victim, now);
+    /* Where it was asked and still is, there was no answer. */
+    if (get(&watched->asked) && thrum__deque_is_asked(&victim->deque))
         return raid(victim) ? LOOK_SHOWN : LOOK_WAIT;
-    }
-    if (better_left_alone(watched, victim, now))
+    if (better_left_alone(victim, now))
         return LOOK_WAIT;
     ask(victim);
-    watched->asked = now;
-    watched->not_before = now + ANSWER_NS;
+    set(&watched->asked, now);
+    set(&watched->not_before, now + ANSWER_NS);
     return LOOK_WAIT;
 }
 
-/* Where a round found nothing to ask for yet, the next one begins with the same victim. */
 enum look thrum__door_look(worker *w, int64_t now)
 {
     domain *d = w->domain;
     int count = atomic_load_explicit(&d->count, memory_order_acquire);
-    int *at = &w->watched.at;
-    if (w->watched.victim && now < w->watched.not_before)
-        return LOOK_WAIT;
-    for (int i = 0; i < count; i++, *at = *at + 1 >= count ? 0 : *at + 1) {
-        enum look look = d->workers[*at] == w ? LOOK_NOTHING : thrum__door_look_at(w, d->workers[*at], now);
-        if (look != LOOK_NOTHING)
+    enum look all = LOOK_NOTHING;
+    for (int i = 0; i < count; i++) {
+        enum look look = d->workers[i] == w ? LOOK_NOTHING : thrum__door_look_at(d->workers[i], now);
+        if (look == LOOK_SHOWN)
             return look;
+        if (look == LOOK_WAIT)
+            all = look;
     }
-    return LOOK_NOTHING;
+    return all;
 }

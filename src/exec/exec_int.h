@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The executor from the inside. Reading order: this file, run.c (how a graph runs), queue.c (one run after the other),
+ * The executor from the inside. Reading order: this file, run.c (how a graph runs), sources.c (where it begins), module.c
+ * (graphs in graphs), start.c (how runs are started), queue.c (one run after the other),
  * scope.c (spawn and join), door.c (what a worker keeps to itself, and how others get it), worker.c (finding work,
  * sleeping), handle.c (waiting), executor.c (making and ending it all).
  *
@@ -86,6 +87,10 @@ struct thrum_handle {
     worker *borrower;    /* only the call that runs it sees it, in this worker: never released, no callbacks */
     thrum_handle *owner; /* of detached functions: the handle in whose `pending` they count */
     thrum_graph *graph;
+    void *context;                        /* of graphs: what thrum_context gives its tasks */
+    thrum__run *parent;                   /* of modules: the run that the module's task is part of, */
+    thrum_task *module_task;              /* that task, */
+    _Atomic uint32_t module;              /* and enum module_state */
     uint64_t left;                        /* runs to go; only whoever ended the last one touches it */
     _Atomic(thrum__run *) run;            /* of graphs: while it runs, else NULL */
     _Atomic(const void *) ender;          /* the thread that calls the callbacks: the address of its thrum__self */
@@ -95,6 +100,10 @@ struct thrum_handle {
     thrum__lock lock;              /* callbacks */
     callback *callbacks, *last_callback;
 };
+
+/* Who goes on with the parent's run when a module's graph has ended: the worker that began it, if it is still there; else
+ * whoever ends it. Each says by an exchange that it has come; the second one goes on. */
+enum module_state { MODULE_GOING, MODULE_LEFT, MODULE_ENDED };
 
 /* ---- Runs --------------------------------------------------------------------------------------------------------- */
 
@@ -130,13 +139,11 @@ enum run_sharing { RUN_ALONE, RUN_SHARED };
 /* How long a thread that looks for something keeps its core to itself. */
 enum { THRUM__POLITE_NS = 2000 };
 
-/* What a worker that looks for work remembers of the one that it watches: see thrum__door_look. */
+/* What those who look for work remember of a worker that hides some: see thrum__door_look. */
 typedef struct watched_door {
-    const worker *victim;
-    uint32_t begun, steps;
-    int64_t first_seen, seen, asked; /* moments; asked: 0 for not yet */
-    int64_t not_before;              /* the next look: looking takes lines away from the victim */
-    int at;                          /* where the next round through the workers begins */
+    _Atomic int64_t not_before; /* the next look; whoever moves it on looks. Looking takes lines away from the victim */
+    _Atomic uint32_t begun, steps;
+    _Atomic int64_t first_seen, seen, asked; /* moments; asked: 0 for not yet */
 } watched_door;
 
 enum worker_kind { WORKER_OWN, WORKER_SPARE, WORKER_GUEST };
@@ -144,10 +151,13 @@ enum worker_kind { WORKER_OWN, WORKER_SPARE, WORKER_GUEST };
 struct worker {
     thrum__worker spawn; /* first: a scope points to it */
     thrum__root *root;   /* of the task that runs; NULL between tasks */
+    thrum__run *run;     /* of the graph's task that runs; NULL outside such */
+    int depth;           /* modules that it is in the middle of */
     domain *domain;
     thrum_executor *ex;
     uint64_t random;
     thrum__ring ring;     /* events == NULL: no trace */
+    thrum_handle *single; /* guests: for the next run of a thread outside; see run_at_hand */
     thrum__run *kept_run; /* for the next run that starts here */
     bool stands;          /* at the domain's hand-over: see handle.c */
     int index;
@@ -157,7 +167,6 @@ struct worker {
     size_t spawn_bytes;
     thrum__spawn *spawns_end;
     pthread_t thread;
-    watched_door watched;
 
     /* Written by the owner all the time, looked at by others now and then. */
     _Alignas(64) _Atomic uint32_t inside; /* odd: the owner is at something that it has alone. See door.c */
@@ -176,6 +185,7 @@ struct worker {
     int64_t slow_since;                          /* likewise */
     _Atomic(thrum__spawn *) spawns_shown;        /* spawned tasks below it are public: see scope.c */
     _Alignas(64) _Atomic(thrum__spawn *) bottom; /* the oldest spawned task that nobody has: see scope.c */
+    _Alignas(64) watched_door watched;           /* by others */
     _Alignas(64) thrum__parker sleep_parker;     /* a token comes only from who took it off the sleepers' stack */
     thrum__parker join_parker;                   /* tokens may come late: whoever parks here looks again */
     _Atomic uint32_t taken;                      /* guests: in use by a thread */
@@ -298,7 +308,7 @@ bool thrum__door_hides(const worker *victim);
 /* Looks for work that others keep to themselves, and asks for it, now or later, or goes and gets it. LOOK_WAIT: there is
  * some, look again soon; LOOK_SHOWN: some has been shown just now. */
 enum look thrum__door_look(worker *w, int64_t now);
-enum look thrum__door_look_at(worker *w, worker *victim, int64_t now);
+enum look thrum__door_look_at(worker *victim, int64_t now);
 /* For a new worker, where there is no membarrier. */
 void thrum__door_open_for_ever(worker *w);
 /* The owner shows all it has: it is going to be away. */
@@ -349,12 +359,32 @@ static inline void thrum__alone_leave(worker *w)
 bool thrum__run_raise(thrum__run *run);
 void thrum__run_work(worker *w, thrum__run *run, thrum_task *first);
 void thrum__run_whole(worker *w, thrum__run *run);
+/* An iteration has ended, detached functions too: whether there is another one. */
+bool thrum__run_goes_on(thrum_handle *handle);
+/* Everything of the run has ended. If it was a module's, and the worker that began it has left: its handle, with which the
+ * caller goes on in the parent's run. */
+thrum_handle *thrum__run_end(worker *w, thrum__run *run);
+/* Whether the only task of a graph that has but one is just a call; and calling it, without a run. */
+bool thrum__is_call(const thrum_graph *graph);
+void thrum__call_only_task(worker *w, thrum_handle *handle);
+
+/* ---- sources.c ---------------------------------------------------------------------------------------------------- */
+
+/* A share of the sources that are left, for a strand of the run or the worker that has it alone. */
+bool thrum__run_take_sources(worker *w, thrum__run *run, size_t *from, size_t *to);
 /* The sources that are left are for all to take, and the run has that many strands: the token, and the caller's if it is in
  * the run. */
 void thrum__run_publish(domain *d, thrum__run *run, int64_t strands);
 /* How many sources to take at once. */
 size_t thrum__run_share(const thrum__run *run, size_t at);
 bool thrum__run_join_open(domain *d, const thrum_graph *of, found *f);
+/* ---- start.c ------------------------------------------------------------------------------------------------------ */
+
+thrum__run *thrum__run_take(worker *w, thrum_executor *ex);
+void thrum__run_recycle(worker *w, thrum_executor *ex, thrum__run *run);
+void thrum__run_init(thrum__run *run, thrum_handle *handle);
+/* Begins a run for whoever finds it. From then on it may end at any moment, and the executor with it. */
+void thrum__run_begin_published(thrum__run *run, thrum_executor *ex);
 /* Starts the handle's run; with `w`, the caller is its first strand and this returns when the caller has nothing more to
  * do in it. */
 void thrum__run_begin(thrum_handle *handle, worker *w);
@@ -365,10 +395,22 @@ void thrum__run_detached_ended(thrum_handle *handle);
 /* Runs a graph once as part of the calling task; errors go to `root`. */
 void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root);
 
+/* ---- module.c ----------------------------------------------------------------------------------------------------- */
+
+/* Runs the module's graph, or as much of it as comes this worker's way. True: the task has completed (or failed), and the
+ * worker goes on behind it. False: whoever ends the module's run does. */
+bool thrum__module_run(worker *w, thrum__run *run, thrum_task *task);
+
 /* ---- queue.c ------------------------------------------------------------------------------------------------------ */
 
 /* Freezes the handle's graph if need be and puts the handle in line. *now: it is the first, and the caller begins it. */
 int thrum__graph_enqueue(thrum_handle *handle, bool *now);
+/* The common cases alone: the graph is frozen and nothing of it runs; nothing is queued behind. Else false, and nothing has
+ * been done. */
+bool thrum__graph_try_begin(thrum_handle *handle);
+bool thrum__graph_try_end(thrum_handle *handle);
+/* The same for a module, which cannot wait in line: THRUM_EBUSY if it would have to. */
+int thrum__graph_claim(thrum_handle *handle);
 /* Takes an ended run out of the line: the next one, which is to begin, or NULL. */
 thrum_handle *thrum__graph_end_run(thrum_handle *handle);
 
@@ -384,13 +426,20 @@ void thrum__handle_return(worker *w, thrum_handle *handle);
 void thrum__handle_leave_alone(thrum_handle *handle);
 int thrum__handle_outcome(const thrum_handle *handle);
 void thrum__handle_abandon(thrum_handle *handle); /* one that was never started */
-bool thrum__pending_lower(thrum_handle *handle);  /* one of its pending parts has ended; true: it was the last */
-void thrum__handle_lower(thrum_handle *handle);   /* the same, and ends it if it was the last */
-void thrum__handle_end(thrum_handle *handle);     /* all have */
+/* The graph of a module has ended. True: the caller goes on with the parent's run, and frees the handle. */
+bool thrum__module_end(thrum_handle *handle);
+bool thrum__pending_lower(thrum_handle *handle); /* one of its pending parts has ended; true: it was the last */
+void thrum__handle_lower(thrum_handle *handle);  /* the same, and ends it if it was the last */
+void thrum__handle_end(thrum_handle *handle);    /* all have */
 void thrum__handle_run(worker *w, thrum_handle *handle);
 void thrum__handle_call(worker *w, thrum_handle *handle);    /* the function alone: thrum__handle_lower is to follow */
 bool thrum__handle_ends_quietly(const thrum_handle *handle); /* ending it calls no user's function */
 void thrum__queue_put(domain *d, thrum_handle *handle);
+/* A handle for a function, not submitted yet; and submitting it. */
+thrum_handle *thrum__function_new(thrum_executor *ex, thrum_fn *fn, void *arg, const char *what);
+void thrum__hand_over_or_queue(thrum_executor *ex, thrum_handle *handle);
+/* The callback is called, and freed, when the handle has ended, or now. */
+void thrum__attach(thrum_handle *handle, callback *c);
 thrum_handle *thrum__queue_take(domain *d, const thrum_handle *owner);
 /* A searching worker comes to stand at the hand-over, if nobody does; looks whether it has been handed a function; leaves.
  * True: it has, and does not stand there any more. */

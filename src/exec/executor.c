@@ -174,6 +174,7 @@ static void drain(thrum_executor *ex)
 
 static void worker_free(worker *w)
 {
+    thrum__handle_return(w, w->single);
     thrum__deque_fini(&w->deque);
     thrum__pages_free(w->spawns, w->spawn_bytes);
     if (w->ring.events)

@@ -108,6 +108,8 @@ static void handle_init(thrum_handle *handle, thrum_executor *ex, enum handle_wo
     handle->borrower = borrower;
     handle->owner = NULL;
     handle->graph = NULL;
+    handle->parent = NULL;
+    handle->context = NULL;
     atomic_store_explicit(&handle->run, NULL, memory_order_relaxed);
     atomic_store_explicit(&handle->ender, NULL, memory_order_relaxed);
     atomic_store_explicit(&handle->awaited_from, NULL, memory_order_relaxed);
@@ -246,6 +248,17 @@ void thrum__handle_end(thrum_handle *handle)
     while (handle && !thrum__run_begin_queued(handle));
 }
 
+/* Acquire and release: what each of the two did happens before what the second one does next. If that is the other one, the
+ * handle may be gone by now. */
+bool thrum__module_end(thrum_handle *handle)
+{
+    thrum_handle *next = thrum__graph_end_run(handle);
+    bool left = atomic_exchange_explicit(&handle->module, MODULE_ENDED, memory_order_acq_rel) == MODULE_LEFT;
+    if (next && !thrum__run_begin_queued(next))
+        thrum__handle_end(next);
+    return left;
+}
+
 /* When one is left, it is the caller's: only what is pending adds to it. So no read-modify-write is needed then, and the
  * acquire pairs with the releases of those that ended before. */
 bool thrum__pending_lower(thrum_handle *handle)
@@ -274,14 +287,8 @@ static bool keep_from_ending_locked(thrum_handle *handle)
     return !(seen & DONE);
 }
 
-int thrum_then(thrum_handle *handle, thrum_fn *fn, void *arg)
+void thrum__attach(thrum_handle *handle, callback *c)
 {
-    if (!handle || !fn)
-        return thrum__fault(THRUM_EINVAL, "thrum_then: the %s is NULL", handle ? "function" : "handle");
-    callback *c = thrum__alloc(sizeof *c);
-    if (!c)
-        return thrum__fault(THRUM_ENOMEM, "thrum_then: no memory for the callback");
-    *c = (callback){NULL, fn, arg};
     thrum__lock_take(&handle->lock);
     bool late = !keep_from_ending_locked(handle);
     if (!late) {
@@ -293,9 +300,22 @@ int thrum_then(thrum_handle *handle, thrum_fn *fn, void *arg)
     }
     thrum__lock_give(&handle->lock);
     if (late) {
+        thrum_fn *fn = c->fn;
+        void *arg = c->arg;
         thrum__free(c);
         fn(arg);
     }
+}
+
+int thrum_then(thrum_handle *handle, thrum_fn *fn, void *arg)
+{
+    if (!handle || !fn)
+        return thrum__fault(THRUM_EINVAL, "thrum_then: the %s is NULL", handle ? "function" : "handle");
+    callback *c = thrum__alloc(sizeof *c);
+    if (!c)
+        return thrum__fault(THRUM_ENOMEM, "thrum_then: no memory for the callback");
+    *c = (callback){NULL, fn, arg};
+    thrum__attach(handle, c);
     return 0;
 }
 
@@ -486,7 +506,7 @@ static bool queue_take_this(domain *d, thrum_handle *handle)
     return there;
 }
 
-static thrum_handle *submit(thrum_executor *ex, thrum_fn *fn, void *arg, const char *what)
+thrum_handle *thrum__function_new(thrum_executor *ex, thrum_fn *fn, void *arg, const char *what)
 {
     if (!fn) {
         thrum__fault(THRUM_EINVAL, "%s: the function is NULL", what);
@@ -504,7 +524,7 @@ static thrum_handle *submit(thrum_executor *ex, thrum_fn *fn, void *arg, const c
 }
 
 /* Not for detached functions: those are looked for by their owner. */
-static void hand_over_or_queue(thrum_executor *ex, thrum_handle *handle)
+void thrum__hand_over_or_queue(thrum_executor *ex, thrum_handle *handle)
 {
     if (!hand_over(&ex->cpu, handle))
         thrum__queue_put(&ex->cpu, handle);
@@ -512,20 +532,20 @@ static void hand_over_or_queue(thrum_executor *ex, thrum_handle *handle)
 
 thrum_handle *thrum_submit(thrum_executor *ex, thrum_fn *fn, void *arg)
 {
-    thrum_handle *handle = submit(ex, fn, arg, "thrum_submit");
+    thrum_handle *handle = thrum__function_new(ex, fn, arg, "thrum_submit");
     if (handle)
-        hand_over_or_queue(handle->ex, handle);
+        thrum__hand_over_or_queue(handle->ex, handle);
     return handle;
 }
 
 int thrum_async(thrum_executor *ex, thrum_fn *fn, void *arg)
 {
-    thrum_handle *handle = submit(ex, fn, arg, "thrum_async");
+    thrum_handle *handle = thrum__function_new(ex, fn, arg, "thrum_async");
     if (!handle)
         return thrum__last_code();
     handle->quiet = true;
     thrum__handle_leave_alone(handle);
-    hand_over_or_queue(handle->ex, handle);
+    thrum__hand_over_or_queue(handle->ex, handle);
     return 0;
 }
 
@@ -550,7 +570,7 @@ int thrum_scope_run(thrum_executor *ex, thrum_scope_fn *fn, void *arg)
         thrum__handle_run(w, handle);
         thrum__wait_as(w, handle, inside);
     } else {
-        hand_over_or_queue(ex, handle);
+        thrum__hand_over_or_queue(ex, handle);
     }
     if (w && !inside)
         thrum__guest_leave(w);
@@ -622,6 +642,12 @@ static bool spin_on(const thrum_handle *handle, int64_t ns)
     return false;
 }
 
+/* Where what others keep to themselves may be something that find_for looks for. */
+static bool may_look_behind_doors(const worker *w, const thrum_handle *handle, bool in_task)
+{
+    return handle->work == WORK_GRAPH || (w->ex->threadless && !in_task);
+}
+
 void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task)
 {
     int64_t looking_since = 0;
@@ -635,7 +661,7 @@ void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task)
         int64_t now = thrum__now();
         if (!looking_since)
             looking_since = now;
-        if (handle->work == WORK_GRAPH && thrum__door_look(w, now) == LOOK_SHOWN)
+        if (may_look_behind_doors(w, handle, in_task) && thrum__door_look(w, now) == LOOK_SHOWN)
             continue;
         if (now - looking_since < w->domain->spin_ns) {
             spin_on(handle, 200);

@@ -64,6 +64,31 @@ int thrum__graph_enqueue(thrum_handle *handle, bool *now)
     return err;
 }
 
+bool thrum__graph_try_begin(thrum_handle *handle)
+{
+    thrum_graph *graph = handle->graph;
+    return atomic_load_explicit(&graph->state, memory_order_relaxed) == THRUM__FROZEN &&
+           swap(graph, 0, (uintptr_t)handle);
+}
+
+bool thrum__graph_try_end(thrum_handle *handle)
+{
+    return swap(handle->graph, (uintptr_t)handle, 0);
+}
+
+int thrum__graph_claim(thrum_handle *handle)
+{
+    thrum_graph *graph = handle->graph;
+    if (thrum__graph_try_begin(handle))
+        return 0;
+    thrum__lock_take(&graph->lock);
+    int err = thrum__graph_prepare(graph);
+    if (!err && !swap(graph, 0, (uintptr_t)handle))
+        err = THRUM_EBUSY;
+    thrum__lock_give(&graph->lock);
+    return err;
+}
+
 thrum_handle *thrum__graph_end_run(thrum_handle *handle)
 {
     thrum_graph *graph = handle->graph;

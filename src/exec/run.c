@@ -6,20 +6,26 @@
  * it took, or is in the middle of a task. No counter is touched per task; one shared counter per task would be the most
  * expensive thing in this file.
  *
+ * A run begins alone: the worker that begins it has all of it, its strands are 0, and its counters are plain numbers. It
+ * becomes a shared one when somebody asks (door.c); what follows is about shared ones.
+ *
  * Roles
- *   The worker that begins an iteration sets strands and is the first strand. Others join: by taking a share of the
- *   sources, or by stealing a task. A worker leaves when its deque is empty and no sources are left.
+ *   The worker that began the iteration is the first strand. Others join: by taking a share of the sources, or by stealing
+ *   a task. A worker leaves when its deque is empty and no sources are left. A module that goes on without the worker that
+ *   began it is a strand of its parent's run: the one by which whoever ends it goes on behind it.
  *
  * Invariants
  *   1. A task of the run that is ready and not started is in the deque of a strand, or among sources not taken.
- *   2. While sources are not all taken, the run's list of them counts as one strand (the range's token), unless they were
- *      never published and belong to the strand that began.
- *   3. strands > 0 from the beginning of an iteration until every task has completed.
- *   4. Raising strands refuses at zero; so nobody joins a run that has ended or has not begun, and a thief holds its
- *      strand before the task is its own.
+ *   2. While sources are not all taken, the run's list of them counts as one strand (the range's token).
+ *   3. strands > 0 from the sharing of an iteration until every task has completed.
+ *   4. Raising strands refuses at zero; so nobody joins a run that has ended, has not begun or is alone, and a thief holds
+ *      its strand before the task is its own.
  *
  * Why 3 holds: by 1 a ready task implies a strand or the token. A thief raises before its take; if the take fails it
  * lowers again, and then may be the one that ends the run: whoever lowers to zero ends it, whoever that is.
+ *
+ * A condition's successors are not counted: the one that it names runs next. So a run of a graph with conditions may end
+ * with counters half-way, and whoever ends the iteration sets them all back.
  *
  * Counters of tasks restore themselves: the arrival that makes a task ready writes its full count back before the task is
  * scheduled. So a run leaves the graph as it found it, and the next one walks nothing. A cancelled run goes through the
@@ -41,8 +47,6 @@
 enum { AHEAD = 2048 };
 
 enum { TIMED_FROM = 1000 }; /* tasks; with fewer, two looks at the clock would be a good part of the run */
-
-enum { MOST_AT_ONCE = 512 }; /* sources taken in one go: enough to make the shared cursor cheap, few enough to share */
 
 /* The loop over tasks is one function, whatever the compiler thinks of its size. */
 #define HOT inline __attribute__((always_inline))
@@ -340,6 +344,8 @@ static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *
         task->fn.plain(task->arg);
     if (thrum__is_watched(attention))
         thrum__watch_end(w, &watch);
+    if (kind == THRUM__IS_MODULE && !thrum__module_run(w, run, task))
+        return NULL;
     return condition ? next : complete(w, run, task);
 }
 
@@ -423,115 +429,6 @@ static void run_sources(worker *w, thrum__run *run, size_t from, size_t to, int6
     }
 }
 
-/* ---- Sources ------------------------------------------------------------------------------------------------------ */
-
-/* Strands are set while the lock is held. Who raises them before, by a word that it saw in an earlier life of the run, is
- * refused; who does so after may take the last sources, and finds the run in the list to be taken out of it. */
-void thrum__run_publish(domain *d, thrum__run *run, int64_t strands)
-{
-    thrum__lock_take(&d->lock);
-    thrum__run *last = d->open ? d->open->previous_open : run;
-    run->previous_open = last;
-    run->next_open = NULL;
-    if (d->open) {
-        last->next_open = run;
-        d->open->previous_open = run;
-    } else {
-        d->open = run;
-    }
-    atomic_store_explicit(&run->strands, strands, memory_order_release);
-    atomic_fetch_add_explicit(&d->waiting, 1, memory_order_seq_cst);
-    thrum__parker *sleeper = thrum__wake_later_locked(d);
-    thrum__lock_give(&d->lock);
-    if (sleeper)
-        thrum__unpark(sleeper);
-}
-
-static void open_list_remove_locked(domain *d, thrum__run *run)
-{
-    if (run->next_open)
-        run->next_open->previous_open = run->previous_open;
-    else
-        d->open->previous_open = run->previous_open;
-    if (d->open == run)
-        d->open = run->next_open;
-    else
-        run->previous_open->next_open = run->next_open;
-    atomic_fetch_sub_explicit(&d->waiting, 1, memory_order_relaxed);
-}
-
-static void open_list_remove(domain *d, thrum__run *run)
-{
-    thrum__lock_take(&d->lock);
-    open_list_remove_locked(d, run);
-    thrum__lock_give(&d->lock);
-}
-
-/* A run that nobody has begun, and nobody is about to join, is all the finder's: it begins it alone. The cursor is looked at
- * when nobody can be in the run any more: somebody may have come, taken sources and gone. */
-static bool claim_whole_locked(thrum__run *run)
-{
-    int64_t token = 1;
-    if (!atomic_compare_exchange_strong_explicit(&run->strands, &token, 0, memory_order_acquire, memory_order_relaxed))
-        return false;
-    if (atomic_load_explicit(&run->cursor, memory_order_relaxed) == 0)
-        return true;
-    atomic_store_explicit(&run->strands, 1, memory_order_release);
-    return false;
-}
-
-/* Joins a run that has sources left: with `of` only one of that graph. The token keeps strands above zero while the run
- * is in the list, so plain adding will do. */
-bool thrum__run_join_open(domain *d, const thrum_graph *of, found *f)
-{
-    if (atomic_load_explicit(&d->waiting, memory_order_relaxed) == 0)
-        return false;
-    thrum__lock_take(&d->lock);
-    thrum__run *run = d->open;
-    while (run && of && run->handle->graph != of)
-        run = run->next_open;
-    bool whole = run && claim_whole_locked(run);
-    if (whole)
-        open_list_remove_locked(d, run);
-    else if (run)
-        atomic_fetch_add_explicit(&run->strands, 1, memory_order_acquire);
-    thrum__lock_give(&d->lock);
-    *f = (found){.kind = whole ? FOUND_WHOLE_RUN : FOUND_RUN, .run = run};
-    return run != NULL;
-}
-
-size_t thrum__run_share(const thrum__run *run, size_t at)
-{
-    size_t left = at < run->count ? run->count - at : 0, share = left / run->divisor;
-    return share > MOST_AT_ONCE ? MOST_AT_ONCE : share > 0 ? share : left > 0;
-}
-
-/* A share of the sources that are left. Whoever takes the last of them closes the list and with it the token. */
-static bool take_sources_shared(worker *w, thrum__run *run, size_t *from, size_t *to)
-{
-    size_t share = thrum__run_share(run, atomic_load_explicit(&run->cursor, memory_order_relaxed));
-    if (share == 0)
-        return false;
-    /* Relaxed: the sources were there when the run began, which this strand has seen. */
-    *from = atomic_fetch_add_explicit(&run->cursor, share, memory_order_relaxed);
-    if (*from >= run->count)
-        return false;
-    *to = *from + share < run->count ? *from + share : run->count;
-    if (*to == run->count && run->has_token) {
-        open_list_remove(w->domain, run);
-        atomic_fetch_sub_explicit(&run->strands, 1, memory_order_release); /* this strand remains: not zero */
-    }
-    return true;
-}
-
-static bool take_sources(worker *w, thrum__run *run, size_t *from, size_t *to)
-{
-    if (thrum__alone_take_sources(w, run, from, to))
-        return *from < *to;
-    thrum__alone_share(w, run);
-    return take_sources_shared(w, run, from, to);
-}
-
 /* ---- Beginning and ending ----------------------------------------------------------------------------------------- */
 
 bool thrum__run_raise(thrum__run *run)
@@ -564,14 +461,12 @@ static void begin_iteration(worker *w, thrum__run *run)
 static void run_shares(worker *w, thrum__run *run, int64_t base)
 {
     size_t from, to;
-    while (take_sources(w, run, &from, &to))
+    while (thrum__run_take_sources(w, run, &from, &to))
         run_sources(w, run, from, to, base);
 }
 
-static void run_recycle(worker *w, thrum_executor *ex, thrum__run *run);
-
 /* Everything that belongs to an iteration has ended, detached functions too: whether there is another one. */
-static bool goes_on(thrum_handle *handle)
+bool thrum__run_goes_on(thrum_handle *handle)
 {
     if (thrum__is_cancelled(__atomic_load_n(&handle->root->attention, __ATOMIC_RELAXED)))
         return false;
@@ -581,12 +476,17 @@ static bool goes_on(thrum_handle *handle)
     return true;
 }
 
-static void end_run(worker *w, thrum__run *run)
+/* If it was a module's, and the worker that began it has left: its handle, with which the caller goes on in the parent's
+ * run. */
+thrum_handle *thrum__run_end(worker *w, thrum__run *run)
 {
     thrum_handle *handle = run->handle;
     atomic_store_explicit(&handle->run, NULL, memory_order_relaxed);
-    run_recycle(w, handle->ex, run);
+    thrum__run_recycle(w, handle->ex, run);
+    if (handle->parent)
+        return thrum__module_end(handle) ? handle : NULL;
     thrum__handle_end(handle);
+    return NULL;
 }
 
 /* The strand has nothing left to do: whether it was the last. */
@@ -612,7 +512,7 @@ static void note_pace(const worker *w, const thrum__run *run)
 
 /* Whoever is last begins the next iteration or ends the run, unless detached functions are still under way: then the last
  * of those does it (thrum__run_detached_ended). */
-static void leave(worker *w, thrum__run *run, int64_t base)
+static thrum_handle *leave(worker *w, thrum__run *run, int64_t base)
 {
     while (lower(w, run)) {
         thrum_handle *handle = run->handle;
@@ -620,29 +520,40 @@ static void leave(worker *w, thrum__run *run, int64_t base)
         if (handle->graph->conditions)
             thrum__graph_restore(handle->graph);
         if (!thrum__pending_lower(handle))
-            return;
-        if (!goes_on(handle)) {
-            end_run(w, run);
-            return;
-        }
+            return NULL;
+        if (!thrum__run_goes_on(handle))
+            return thrum__run_end(w, run);
         begin_iteration(w, run);
         run_shares(w, run, base);
     }
+    return NULL;
 }
 
-/* A strand's whole life, from `first` (a stolen task) or a share of the sources on. The caller has raised strands. */
+/* A strand's whole life, from `first` (a stolen task) or a share of the sources on. The caller has raised strands. Where a
+ * module ends whose beginner has left, it goes on as the parent's strand that the module has kept: in a loop, for modules
+ * may be nested deeply. */
 static void work(worker *w, thrum__run *run, thrum_task *first, bool begins)
 {
     thrum__root *outer = w->root;
+    thrum__run *outer_run = w->run;
     int64_t base = thrum__deque_bottom_owner(&w->deque);
     w->root = run->root;
+    w->run = run;
     if (begins)
         begin_iteration(w, run);
-    if (first)
-        run_from(w, run, first, base);
-    run_shares(w, run, base);
-    leave(w, run, base);
+    for (;;) {
+        if (first)
+            run_from(w, run, first, base);
+        run_shares(w, run, base);
+        thrum_handle *module = leave(w, run, base);
+        if (!module)
+            break;
+        run = w->run = module->parent;
+        first = complete(w, run, module->module_task);
+        thrum__handle_return(w, module);
+    }
     w->root = outer;
+    w->run = outer_run;
 }
 
 void thrum__run_work(worker *w, thrum__run *run, thrum_task *first)
@@ -655,306 +566,27 @@ void thrum__run_whole(worker *w, thrum__run *run)
     work(w, run, NULL, true);
 }
 
-/* ---- The pool of runs --------------------------------------------------------------------------------------------- */
+/* ---- Graphs of one task ------------------------------------------------------------------------------------------- */
 
-static thrum__run *run_new(thrum_executor *ex)
+static thrum_task *only_task(const thrum_graph *graph)
 {
-    if (ex->run_count == RUN_MOST)
-        return NULL;
-    thrum__run *run = thrum__zalloc_aligned(sizeof *run);
-    if (!run)
-        return NULL;
-    run->tag = (uint64_t)ex->run_count << RUN_SHIFT;
-    /* The release is for thieves that read a number from a slot which is being written (thrum__steal_task). */
-    atomic_store_explicit(&ex->runs[ex->run_count++], run, memory_order_release);
-    return run;
-}
-
-static thrum__run *run_take(worker *w, thrum_executor *ex)
-{
-    if (w && w->kept_run) {
-        thrum__run *kept = w->kept_run;
-        w->kept_run = NULL;
-        return kept;
-    }
-    thrum__lock_take(&ex->lock);
-    thrum__run *run = ex->free_runs;
-    if (run)
-        ex->free_runs = run->next_free;
-    else
-        run = run_new(ex);
-    thrum__lock_give(&ex->lock);
-    return run;
-}
-
-static void run_give(thrum_executor *ex, thrum__run *run)
-{
-    thrum__lock_take(&ex->lock);
-    run->next_free = ex->free_runs;
-    ex->free_runs = run;
-    thrum__lock_give(&ex->lock);
-}
-
-static void run_recycle(worker *w, thrum_executor *ex, thrum__run *run)
-{
-    if (w && !w->kept_run)
-        w->kept_run = run;
-    else
-        run_give(ex, run);
-}
-
-/* ---- Starting ----------------------------------------------------------------------------------------------------- */
-
-static size_t divisor_for(const domain *d)
-{
-    return 4 * (size_t)(d->life.limit < d->most ? d->life.limit : d->most);
-}
-
-/* A run without a worker to begin it: all its sources are published, and the token is its only strand. From then on it
- * may end at any moment, and the executor with it, so what is needed later is read before. */
-static void begin_published(thrum__run *run, thrum_executor *ex)
-{
-    _Atomic uint32_t *state = &run->handle->state;
-    bool threadless = ex->threadless;
-    run->has_token = true;
-    atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
-    atomic_store_explicit(&run->sharing, RUN_SHARED, memory_order_relaxed);
-    thrum__run_publish(&ex->cpu, run, 1);
-    /* Where there are no threads, whoever sleeps in a wait for it must do it. */
-    if (threadless)
-        thrum__futex_wake(state, INT_MAX);
-}
-
-void thrum__run_detached_ended(thrum_handle *handle)
-{
-    thrum__run *run = atomic_load_explicit(&handle->run, memory_order_relaxed);
-    if (goes_on(handle))
-        begin_published(run, handle->ex);
-    else
-        end_run(NULL, run);
-}
-
-void thrum__run_begin(thrum_handle *handle, worker *w)
-{
-    thrum_executor *ex = handle->ex;
-    domain *d = &ex->cpu;
-    thrum__run *run = run_take(w, ex);
-    if (!run) {
-        thrum__root_fail(handle->root, THRUM_ENOMEM, "no memory to start a run, or 65535 are under way");
-        thrum__handle_lower(handle);
-        return;
-    }
-    run->handle = handle;
-    run->root = handle->root;
-    run->sources = handle->graph->sources;
-    run->count = handle->graph->source_count;
-    run->divisor = divisor_for(d);
-    atomic_store_explicit(&handle->run, run, memory_order_release);
-    if (!w) {
-        begin_published(run, ex);
-        return;
-    }
-    thrum__run_whole(w, run);
-}
-
-/* How often: n times, or until a function says that it is enough. */
-struct times {
-    uint64_t n;
-    thrum_until_fn *until;
-    void *arg;
-};
-
-/* A handle at work on the graph, or queued for it. With *now the caller begins it. */
-static int start(thrum_graph *graph, thrum_handle *handle, struct times times, bool *now)
-{
-    handle->graph = graph;
-    handle->left = times.n;
-    handle->fn.until = times.until;
-    handle->arg = times.arg;
-    int err = handle->ex->trace ? thrum__watch_hold_names(handle->ex, graph) : 0;
-    if (!err)
-        err = thrum__graph_enqueue(handle, now);
-    if (err)
-        handle->graph = NULL;
-    return err;
-}
-
-/* A run that was cancelled while it was queued calls nothing of the user's any more. */
-static bool has_nothing_to_do(const thrum_handle *handle)
-{
-    if (handle->left == 0 || handle->graph->source_count == 0)
-        return true;
-    if (thrum__is_cancelled(__atomic_load_n(&handle->root->attention, __ATOMIC_RELAXED)))
-        return true;
-    return handle->fn.until && handle->fn.until(handle->arg);
-}
-
-bool thrum__run_begin_queued(thrum_handle *handle)
-{
-    if (has_nothing_to_do(handle))
-        return false;
-    thrum__run_begin(handle, NULL);
-    return true;
-}
-
-static void begin(thrum_handle *handle, worker *w)
-{
-    if (has_nothing_to_do(handle))
-        thrum__handle_lower(handle);
-    else
-        thrum__run_begin(handle, w);
-}
-
-void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root)
-{
-    bool now = false;
-    thrum_handle *handle = thrum__handle_borrow(w);
-    if (handle)
-        handle->root = root;
-    if (!handle || start(graph, handle, (struct times){.n = 1}, &now)) {
-        thrum__root_fail(root, thrum__last_code(), thrum__last_fault());
-    } else {
-        thrum__note_awaited(handle, w);
-        if (now)
-            begin(handle, w);
-        thrum__wait_as(w, handle, true);
-    }
-    thrum__handle_return(w, handle);
-}
-
-/* Checks common to all ways of starting; *ex becomes the default one if it is NULL. */
-static int may_start(thrum_executor **ex, thrum_graph *graph, const char *what)
-{
-    if (!graph)
-        return thrum__fault(THRUM_EINVAL, "%s: the graph is NULL", what);
-    *ex = thrum__executor_or_default(*ex);
-    int err = *ex ? thrum__executor_usable(*ex, what) : thrum__last_code();
-    if (err)
-        thrum__graph_keep_message(graph, thrum__last_fault());
-    return err;
-}
-
-static thrum_handle *start_times(thrum_executor *ex, thrum_graph *graph, struct times times)
-{
-    bool now = false;
-    if (may_start(&ex, graph, "thrum_start"))
-        return NULL;
-    thrum_handle *handle = thrum__handle_new(ex, WORK_GRAPH);
-    if (!handle)
-        return NULL;
-    if (start(graph, handle, times, &now)) {
-        thrum__handle_abandon(handle);
-        return NULL;
-    }
-    if (now)
-        begin(handle, NULL);
-    return handle;
-}
-
-thrum_handle *thrum_start_n(thrum_executor *ex, thrum_graph *graph, uint64_t n)
-{
-    return start_times(ex, graph, (struct times){.n = n});
-}
-
-thrum_handle *thrum_start_until(thrum_executor *ex, thrum_graph *graph, thrum_until_fn *done, void *arg)
-{
-    if (!done) {
-        thrum__fault(THRUM_EINVAL, "thrum_start_until: the function is NULL");
-        return NULL;
-    }
-    return start_times(ex, graph, (struct times){1, done, arg});
-}
-
-thrum_handle *thrum_start(thrum_executor *ex, thrum_graph *graph)
-{
-    return thrum_start_n(ex, graph, 1);
-}
-
-/* A task that runs its own graph would wait for a run that is queued behind its own. */
-static int runs_itself(const worker *self, const thrum_graph *graph)
-{
-    if (!self || !self->root || !self->root->run)
-        return 0;
-    const thrum_handle *at = self->root->run;
-    for (; at; at = atomic_load_explicit(&at->awaited_from, memory_order_acquire))
-        if (at->graph == graph)
-            return thrum__fault(THRUM_EDEADLOCK,
-                                "thrum_run: a task of graph '%s' cannot run that graph and wait for it",
-                                graph->names->graph);
-    return 0;
-}
-
-/* A graph of one task is a call: there is nothing to share and nobody can join, so it needs no run. */
-static void call_only_task(worker *w, thrum_handle *handle)
-{
-    thrum__run none;
     size_t count;
-    thrum_task *task = thrum__task_number_at(handle->graph, 0, &count);
+    return thrum__task_number_at(graph, 0, &count);
+}
+
+bool thrum__is_call(const thrum_graph *graph)
+{
+    return thrum__kind_of(only_task(graph)) != THRUM__IS_MODULE;
+}
+
+void thrum__call_only_task(worker *w, thrum_handle *handle)
+{
+    thrum__run none, *outer_run = w->run;
     thrum__root *outer = w->root;
-    w->root = none.root = handle->root;
     none.handle = handle;
-    call(w, &none, &handle->root->attention, task);
+    w->root = none.root = handle->root;
+    w->run = &none;
+    call(w, &none, &handle->root->attention, only_task(handle->graph));
     w->root = outer;
-    thrum__handle_lower(handle);
-}
-
-static bool is_one_call(const thrum_handle *handle)
-{
-    return handle->left == 1 && !handle->fn.until && handle->graph->source_count == 1 && !handle->graph->sources;
-}
-
-/* With a worker to run it: nobody but this call ever sees the handle, so it is a borrowed one. */
-static int run_as(worker *w, thrum_graph *graph, struct times times, const worker *from)
-{
-    bool now = false;
-    thrum_handle *handle = thrum__handle_borrow(w);
-    int err = handle ? start(graph, handle, times, &now) : thrum__last_code();
-    if (!err) {
-        thrum__note_awaited(handle, from);
-        if (now && is_one_call(handle))
-            call_only_task(w, handle);
-        else if (now)
-            begin(handle, w);
-        thrum__wait_as(w, handle, from == w);
-        err = thrum__handle_outcome(handle);
-    }
-    thrum__handle_return(w, handle);
-    return err;
-}
-
-static int run_times(thrum_executor *ex, thrum_graph *graph, struct times times)
-{
-    worker *self = thrum__self;
-    int err = may_start(&ex, graph, "thrum_run");
-    if (err || (err = runs_itself(self, graph)))
-        return err;
-    if (self && self->ex == ex)
-        return run_as(self, graph, times, self);
-    worker *guest = ex->callers_help ? thrum__guest_enter(ex, false) : NULL;
-    if (guest) {
-        err = run_as(guest, graph, times, self);
-        thrum__guest_leave(guest);
-        return err;
-    }
-    thrum_handle *handle = start_times(ex, graph, times);
-    err = handle ? thrum_wait(handle) : thrum__last_code();
-    thrum_release(handle);
-    return err;
-}
-
-int thrum_run_n(thrum_executor *ex, thrum_graph *graph, uint64_t n)
-{
-    return run_times(ex, graph, (struct times){.n = n});
-}
-
-int thrum_run_until(thrum_executor *ex, thrum_graph *graph, thrum_until_fn *done, void *arg)
-{
-    if (!done)
-        return thrum__fault(THRUM_EINVAL, "thrum_run_until: the function is NULL");
-    return run_times(ex, graph, (struct times){1, done, arg});
-}
-
-int thrum_run(thrum_executor *ex, thrum_graph *graph)
-{
-    return thrum_run_n(ex, graph, 1);
+    w->run = outer_run;
 }

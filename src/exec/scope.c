@@ -239,7 +239,7 @@ static void wait_for_thief(worker *w, thrum__spawn *place)
         if (!looking_since)
             looking_since = now;
         if (state & RUNNING)
-            thrum__door_look_at(w, thief, now);
+            thrum__door_look_at(thief, now);
         if (now - looking_since > w->domain->spin_ns)
             park_for_thief(w, place);
         for (int i = 0; i < 8 && !is_settled(state_of(place)); i++)

@@ -121,14 +121,16 @@ void thrum__wake_one(domain *d)
 void thrum__step_aside(worker *w)
 {
     domain *d = w->domain;
-    thrum__door_show_all(w);
+    if (w->root)
+        thrum__door_show_all(w); /* in the middle of a task; outside of one a worker has nothing */
     thrum__life_view view = thrum__life_leave(&d->life);
     /* Nobody asleep and too few awake: some are parked. A guest must look too: they may have parked while it was here. */
     if (view.top < 0 && view.awake < d->life.limit && !w->ex->threadless) {
         thrum__spare_start(d);
         return;
     }
-    if (!view.wake_wanted)
+    /* If there was a free place before, nobody who pushed found them all taken since whoever made it free looked. */
+    if (!view.wake_wanted || view.awake + 1 < d->life.limit)
         return;
     if (view.awake > 0)
         thrum__barrier_heavy();
@@ -137,7 +139,7 @@ void thrum__step_aside(worker *w)
 }
 
 /* Beyond the limit if need be: the surplus goes to sleep when it next finds nothing (search). But in a domain for one
- * worker there is never a second one (run_from in run.c relies on it): whoever comes waits until the one who is there has
+ * worker there is never a second one (users are promised that): whoever comes waits until the one who is there has
  * finished what it was doing. That one looks at `returning` and makes way. */
 void thrum__enter_anyway(domain *d)
 {
@@ -210,7 +212,6 @@ static bool search(worker *w, found *f)
 {
     domain *d = w->domain;
     int64_t begin = 0, nothing_since = 0;
-    w->watched.victim = NULL;
     for (;;) {
         if (look_around(w, f))
             return true;

@@ -434,6 +434,17 @@ void thrum__graph_keep_message(thrum_graph *graph, const char *text)
         thrum__free(atomic_exchange_explicit(&graph->run_message, copy, memory_order_acq_rel));
 }
 
+static int refuse_races(const thrum_graph *graph)
+{
+    char *text = NULL;
+    if (thrum__graph_find_race(graph, &text))
+        return thrum__fault(THRUM_ENOMEM, "thrum_graph_freeze: no memory to look for races in graph '%s'",
+                            graph->names->graph);
+    int err = text ? thrum__fault(THRUM_ERACE, "%s", text) : 0;
+    thrum__free(text);
+    return err;
+}
+
 int thrum__graph_prepare(thrum_graph *graph)
 {
     uint32_t state = atomic_load_explicit(&graph->state, memory_order_relaxed);
@@ -442,6 +453,8 @@ int thrum__graph_prepare(thrum_graph *graph)
     if (state & THRUM__FROZEN)
         return 0;
     int err = lay_out(graph);
+    if (!err && graph->strict)
+        err = refuse_races(graph);
     if (err) {
         layout_undo(graph);
         thrum__graph_keep_message(graph, thrum__last_fault());

@@ -191,6 +191,7 @@ thrum_graph *thrum_graph_new(const char *name)
 
 void thrum__graph_destroy(thrum_graph *graph)
 {
+    thrum__free(graph->warning);
     thrum__log_drop(graph);
     thrum__layout_drop(graph);
     while (graph->slabs) {
@@ -344,6 +345,18 @@ thrum_task *thrum_scope_task_new(thrum_graph *graph, thrum_scope_fn *fn, void *a
     return task;
 }
 
+void *thrum__graph_keep(thrum_graph *graph, const void *bytes, size_t size)
+{
+    thrum__kept *kept = thrum__alloc(sizeof *kept + size);
+    if (!kept)
+        return NULL;
+    kept->older = graph->kept;
+    kept->size = size;
+    memcpy(kept->bytes, bytes, size);
+    graph->kept = kept;
+    return kept->bytes;
+}
+
 thrum_task *thrum__scope_task_copy(thrum_graph *graph, const char *what, int err, thrum_scope_fn *fn, const void *arg,
                                    size_t size)
 {
@@ -357,16 +370,12 @@ thrum_task *thrum__scope_task_copy(thrum_graph *graph, const char *what, int err
         thrum__graph_fail(graph, err, "%s", sentence);
         return NULL;
     }
-    thrum__kept *kept = thrum__alloc(sizeof *kept + size);
-    if (!kept) {
+    void *copy = thrum__graph_keep(graph, arg, size);
+    if (!copy) {
         thrum__graph_fail(graph, THRUM_ENOMEM, "%s: no memory for a task of graph '%s'", what, graph_name(graph));
         return NULL;
     }
-    kept->older = graph->kept;
-    kept->size = size;
-    memcpy(kept->bytes, arg, size);
-    graph->kept = kept;
-    return thrum_scope_task_new(graph, fn, kept->bytes);
+    return thrum_scope_task_new(graph, fn, copy);
 }
 
 thrum_task *thrum_condition_new(thrum_graph *graph, thrum_condition_fn *fn, void *arg)
@@ -390,6 +399,25 @@ thrum_task *thrum_choice_new(thrum_graph *graph, thrum_choice_fn *fn, void *arg)
         *task = (thrum_task){.fn.choice = fn, .arg = arg, .strong = THRUM__IS_CHOICE};
         graph->conditions++;
     }
+    return task;
+}
+
+thrum_task *thrum_module_new(thrum_graph *graph, thrum_graph *module)
+{
+    if (!graph)
+        return null_argument(NULL, "thrum_module_new");
+    if (thrum__graph_open(graph, "thrum_module_new"))
+        return NULL;
+    if (!module || module == graph) {
+        thrum__graph_fail(graph, THRUM_EINVAL,
+                          module ? "thrum_module_new: graph '%s' cannot be a module of itself"
+                                 : "thrum_module_new: the module for graph '%s' is NULL",
+                          graph_name(graph));
+        return NULL;
+    }
+    thrum_task *task = task_new(graph);
+    if (task)
+        *task = (thrum_task){.fn.plain = thrum__nothing, .arg = module, .strong = THRUM__IS_MODULE};
     return task;
 }
 

@@ -59,6 +59,7 @@ enum {
 #define THRUM__IS_SCOPE UINT32_C(0x80000000)
 #define THRUM__IS_CONDITION UINT32_C(0xa0000000)
 #define THRUM__IS_CHOICE UINT32_C(0xc0000000)
+#define THRUM__IS_MODULE UINT32_C(0xe0000000) /* the argument is the graph */
 #define THRUM__WEAK_IN UINT32_C(0x10000000)
 #define THRUM__STRONG_MASK UINT32_C(0x0fffffff)
 
@@ -105,6 +106,8 @@ struct thrum_graph {
     thrum__object object;
     _Atomic uint32_t state;
     thrum_task *next, *end; /* free records of the newest chunk */
+    bool strict;            /* what thrum_graph_warning tells is an error */
+    char *warning;          /* its last sentence */
     bool backward;          /* some edge leads from a younger task to an older one: only then can there be a cycle */
 
     thrum__chunk **chunks; /* their heads */
@@ -209,6 +212,10 @@ const char *thrum__task_label(const thrum_task *task, char *room, size_t size);
 
 /* Lays the graph out if it is not; the graph's error otherwise. With the graph's lock held. */
 int thrum__graph_prepare(thrum_graph *graph);
+
+/* The sentence for thrum_graph_warning about a graph that is laid out, in *text; to be freed, NULL for none. -1 without
+ * memory. */
+int thrum__graph_find_race(const thrum_graph *graph, char **text);
 
 /* For thrum_message. Not a sticky error: the graph can be run again. Any thread. */
 void thrum__graph_keep_message(thrum_graph *graph, const char *text);

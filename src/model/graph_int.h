@@ -38,6 +38,9 @@ typedef struct thrum__kept {
     _Alignas(16) char bytes[];
 } thrum__kept;
 
+/* A copy that the graph owns, or NULL. */
+void *thrum__graph_keep(thrum_graph *graph, const void *bytes, size_t size);
+
 /* Keeps the graph's first error; returns `code`. */
 int thrum__graph_fail(thrum_graph *graph, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

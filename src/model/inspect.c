@@ -162,6 +162,8 @@ static const char *shape_of(const thrum_task *task)
         return ", shape=diamond, style=solid";
     case THRUM__IS_CHOICE:
         return ", shape=diamond, style=solid, peripheries=2";
+    case THRUM__IS_MODULE:
+        return ", shape=tab, style=solid";
     default:
         return "";
     }

@@ -6,6 +6,9 @@
  * Each child has a number; it must have run exactly once when its join ends. The owner that waits for a thief parks at
  * once. A thief may give a child back without need: one that helps does, when whom it helps has finished.
  *
+ * Children are the owner's own until they are shown, which may happen at any time. That the owner and whoever shows do not
+ * meet at the same place is the door's business (door.pml): here each of their steps is one.
+ *
  * cc: -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=512
  * run: -m100000
  */
@@ -22,7 +25,8 @@
 byte state[PLACES + 1];     /* the place behind the last one stays empty */
 bool waiting[PLACES + 1];
 byte child[PLACES + 1];
-byte top = 0, bottom = 0;
+byte top = 0, bottom = 0, shown = 0;
+bool door = false;          /* held by the owner */
 bool token = false;         /* of the owner's join_parker; may come late */
 byte runs[SPAWNS];
 byte spawned = 0;
@@ -33,11 +37,10 @@ bool ended = false;
 
 inline spawn()
 {
-    assert(bottom <= top);                                  /* invariant 1 */
+    assert(bottom <= shown && shown <= top);                /* invariant 1 */
     assert(state[top] == EMPTY && !waiting[top]);           /* invariants 1 and 3 */
     child[top] = spawned;
     spawned++;
-    state[top] = READY;
     top++
 }
 
@@ -58,20 +61,30 @@ inline wait_for_thief(p)
     od
 }
 
-/* join_newest, again and again until it has ended one child. */
+/* The newest child, until it has been joined: one that is private is taken back as it is, others with the door held. */
 inline join()
 {
     place = top - 1;
     do
-    :: atomic { state[place] == READY -> assert(!waiting[place]); state[place] = EMPTY }
-       top = place;
+    :: atomic { place >= shown -> top = place }
        runs[child[place]]++;
        break
-    :: atomic { state[place] == FINISHED -> state[place] = EMPTY }
-       top = place;
-       bottom = place;
-       break
-    :: state[place] != READY && state[place] != FINISHED -> wait_for_thief(place)
+    :: atomic { place < shown -> door = true }
+       if
+       :: atomic { state[place] == READY -> assert(!waiting[place]); state[place] = EMPTY }
+          top = place;
+          shown = place;
+          door = false;
+          runs[child[place]]++;
+          break
+       :: atomic { state[place] == FINISHED -> state[place] = EMPTY }
+          top = place;
+          shown = place;
+          bottom = place;
+          door = false;
+          break
+       :: state[place] != READY && state[place] != FINISHED -> door = false; wait_for_thief(place)
+       fi
     od;
     assert(runs[child[place]] == 1);
     place = 0
@@ -85,8 +98,17 @@ active proctype owner()
     :: top > 0 -> join()
     :: spawned == SPAWNS && top == 0 -> break
     od;
-    assert(bottom == 0);
+    assert(bottom == 0 && shown == 0);
     ended = true
+}
+
+/* Asking and raiding, as far as it matters here. */
+active proctype shower()
+{
+end_nothing_to_show:
+    do
+    :: atomic { !door && shown < top -> assert(state[shown] == EMPTY); state[shown] = READY; shown++ }
+    od
 }
 
 /* The place is settled in one exchange, which also shows whether the owner waits. */

@@ -110,13 +110,13 @@ static void build_fan(thrum_graph *graph, struct play *play, int width)
 static enum look look_after(struct play *play, int64_t ns)
 {
     play->now += ns;
-    return thrum__door_look_at(play->thief, play->owner, play->now);
+    return thrum__door_look_at(play->owner, play->now);
 }
 
 /* Looks until the thief has asked. */
 static void ask(struct play *play)
 {
-    while (!play->thief->watched.asked)
+    while (!atomic_load(&play->owner->watched.asked))
         assert_int_equal(look_after(play, LONG_NS), LOOK_WAIT);
     assert_true(thrum__deque_is_asked(&play->owner->deque));
 }
@@ -702,6 +702,63 @@ TEST(children_with_copied_arguments_can_be_shown_and_taken_back)
     clear_stage(&play);
 }
 
+/* ---- Without threads ---------------------------------------------------------------------------------------------- */
+
+struct meeting {
+    thrum_executor *ex;
+    thrum_handle *handle;
+    atomic_bool begun;
+};
+
+static void begin_meeting(thrum_scope *scope, void *arg)
+{
+    struct meeting *meeting = arg;
+    (void)scope;
+    atomic_store(&meeting->begun, true);
+}
+
+/* Waits in the middle of a function for a child that somebody else must begin. */
+static void wait_for_child(thrum_scope *scope, void *arg)
+{
+    struct meeting *meeting = arg;
+    thrum_spawn(scope, begin_meeting, meeting);
+    while (!atomic_load(&meeting->begun))
+        sched_yield();
+}
+
+static void *run_scope_in_a_thread(void *arg)
+{
+    struct meeting *meeting = arg;
+    thrum_scope_run(meeting->ex, wait_for_child, meeting);
+    return NULL;
+}
+
+static void *wait_in_a_thread(void *arg)
+{
+    struct meeting *meeting = arg;
+    thrum_wait(meeting->handle);
+    return NULL;
+}
+
+/* Where nobody searches, those who wait ask and raid, whatever they wait for. */
+TEST(without_threads_a_waiter_gets_at_what_another_one_keeps)
+{
+    struct meeting meeting = {.ex = executor_threadless()};
+    struct gate gate = {0};
+    pthread_t busy, waiting, spawning;
+    meeting.handle = thrum_submit(meeting.ex, stay_at_gate, &gate);
+    assert_int_equal(pthread_create(&busy, NULL, wait_in_a_thread, &meeting), 0);
+    await_entered(&gate);
+    assert_int_equal(pthread_create(&waiting, NULL, wait_in_a_thread, &meeting), 0);
+    assert_int_equal(pthread_create(&spawning, NULL, run_scope_in_a_thread, &meeting), 0);
+    assert_int_equal(pthread_join(spawning, NULL), 0);
+    open_gate(&gate);
+    assert_int_equal(pthread_join(waiting, NULL), 0);
+    assert_int_equal(pthread_join(busy, NULL), 0);
+    thrum_release(meeting.handle);
+    assert_int_equal(thrum_executor_free(meeting.ex), 0);
+}
+
 /* ---- Without membarrier ------------------------------------------------------------------------------------------- */
 
 enum { RANDOM_GRAPHS = 30, RANDOM_TASKS = 200 };
@@ -833,6 +890,7 @@ int main(void)
         cmocka_unit_test(children_spawned_after_a_raid_are_shown_at_once),
         cmocka_unit_test(a_worker_that_spawns_quickly_is_closed_again),
         cmocka_unit_test(children_with_copied_arguments_can_be_shown_and_taken_back),
+        cmocka_unit_test(without_threads_a_waiter_gets_at_what_another_one_keeps),
         cmocka_unit_test(without_membarrier_all_is_open_and_right),
         cmocka_unit_test(with_membarrier_random_graphs_and_fib_are_right),
     };

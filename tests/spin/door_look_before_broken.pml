@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The owner looks at the bar before it lowers bottom.
+ *
+ * cc: -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=512
+ * run: -m100000
+ */
+#define TASKS 3
+#define LOOK_BEFORE
+#include "door.pml"
