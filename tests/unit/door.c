@@ -229,6 +229,29 @@ TEST(an_owner_that_is_asked_shows_half_at_its_next_pop_and_shares_its_run)
     clear_stage(&play);
 }
 
+TEST(a_shared_run_is_alone_again_only_when_nobody_else_is_in_it_and_nothing_is_shown)
+{
+    struct play play;
+    set_stage(&play, 2);
+    build_fan(play.graph, &play, 8);
+    start_owner(&play);
+    go_on_to(&play, 1);
+    thrum__run *run = first_run(&play);
+    assert_int_equal(ask_and_raid(&play), LOOK_SHOWN);
+    assert_false(thrum__alone_again(play.owner, run)); /* words are shown */
+    while (steal(&play))
+        ;
+    assert_true(thrum__run_raise(run));
+    assert_false(thrum__alone_again(play.owner, run)); /* somebody is in it */
+    atomic_fetch_sub(&run->strands, 1);
+    assert_true(thrum__alone_again(play.owner, run));
+    assert_true(is_alone(run));
+    assert_false(is_open(&play));
+    assert_false(thrum__run_raise(run));
+    finish(&play, 9);
+    clear_stage(&play);
+}
+
 TEST(a_raid_shows_everything_and_what_comes_after_is_shown_at_once)
 {
     struct play play;
@@ -872,6 +895,7 @@ int main(void)
         cmocka_unit_test(what_a_worker_has_is_its_own_while_nobody_asks),
         cmocka_unit_test(a_thief_looks_at_a_run_for_a_while_before_it_asks_and_asks_before_it_raids),
         cmocka_unit_test(an_owner_that_is_asked_shows_half_at_its_next_pop_and_shares_its_run),
+        cmocka_unit_test(a_shared_run_is_alone_again_only_when_nobody_else_is_in_it_and_nothing_is_shown),
         cmocka_unit_test(a_raid_shows_everything_and_what_comes_after_is_shown_at_once),
         cmocka_unit_test(an_open_worker_shows_what_it_pushes_until_its_steps_are_quick),
         cmocka_unit_test(a_raid_gives_up_while_the_owner_is_inside_and_the_bar_stays_up),
