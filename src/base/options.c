@@ -23,7 +23,7 @@ static const struct row {
                             "whether a thread that waits outside tasks runs tasks of what it waits for"},
     [THRUM__OPT_BIND] = {"THRUM_BIND", "auto", "auto, core, numa, off", "auto|core|numa|off", 1, 0,
                          "bind workers to a core or a NUMA node; off when there are more workers than cores"},
-    [THRUM__OPT_SPIN] = {"THRUM_SPIN_US", "30", "0 to 1000000", "", 0, 1000000,
+    [THRUM__OPT_SPIN] = {"THRUM_SPIN_US", "20", "0 to 1000000", "", 0, 1000000,
                          "microseconds that a worker without work looks for some before it sleeps"},
     [THRUM__OPT_SPARES] = {"THRUM_SPARES", "64", "0 to 1024", "", 0, 1024,
                            "threads that may stand in for workers which are parked in a join or a wait"},

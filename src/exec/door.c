@@ -18,7 +18,7 @@
  *
  * A thief does not ask at once if the victim has a run alone and goes through it quickly: tasks shorter than THRUM__TINY_NS do
  * not get faster by being shared (docs/benchmarking.md), unless there are many. It watches the victim for a while, and asks
- * when its tasks are longer, or when the run has gone on for PATIENCE_NS. Tasks shorter than MINUTE_NS that have counters
+ * when its tasks are longer, or when the run has gone on for PATIENCE_NS. Tasks shorter than THRUM__MINUTE_NS that have counters
  * are never worth it. (A task whose successors have no counters is not counted, and may seem longer than it is: sharing
  * those costs little.)
  *
@@ -43,7 +43,7 @@
 #include "sys/barrier.h"
 #include "sys/clock.h"
 
-enum { MINUTE_NS = 16, PATIENCE_NS = 400000, WATCH_NS = 2000, WATCH_MOST_NS = 50000, ANSWER_NS = 2000 };
+enum { PATIENCE_NS = 400000, WATCH_NS = 2000, WATCH_MOST_NS = 50000, STALL_NS = 1000000, ANSWER_NS = 2000 };
 enum { STEPS_PER_CLOCK = 32, OPEN_PAYS_NS = 150 };
 enum { SHOW_MOST = 4096 }; /* spawned tasks shown in one go: each is a line to write */
 
@@ -94,8 +94,13 @@ static bool has_sources(const thrum__run *run)
 
 static void link_alone(worker *w, thrum__run *run)
 {
-    if (!thrum__door_hides(w))
+    if (!thrum__door_hides(w)) {
+        const thrum_graph *graph = run->handle->graph;
+        int64_t task_ns = graph->task_ns;
         set_number(&w->begun, 1);
+        atomic_store_explicit(&w->known_minute, graph->counted && task_ns > 0 && task_ns < THRUM__MINUTE_NS,
+                              memory_order_relaxed);
+    }
     run->outer_alone = w->alone;
     w->alone = run;
     set_number(&w->alone_runs, 1);
@@ -358,13 +363,6 @@ static bool raid(worker *victim)
     return away;
 }
 
-/* A number that grows by two with each task that the victim completes alone, or calls as one of many sources. */
-static uint32_t steps_of(const worker *victim)
-{
-    return atomic_load_explicit(&victim->inside, memory_order_relaxed) +
-           atomic_load_explicit(&victim->shares, memory_order_relaxed);
-}
-
 static int64_t get(const _Atomic int64_t *moment)
 {
     return atomic_load_explicit(moment, memory_order_relaxed);
@@ -375,6 +373,14 @@ static void set(_Atomic int64_t *moment, int64_t value)
     atomic_store_explicit(moment, value, memory_order_relaxed);
 }
 
+/* How many since the last look. */
+static int64_t advance(_Atomic uint32_t *seen, uint32_t now)
+{
+    uint32_t before = atomic_load_explicit(seen, memory_order_relaxed);
+    atomic_store_explicit(seen, now, memory_order_relaxed);
+    return (uint32_t)(now - before) / 2;
+}
+
 static void start_watching(worker *victim, int64_t now)
 {
     watched_door *watched = &victim->watched;
@@ -382,7 +388,8 @@ static void start_watching(worker *victim, int64_t now)
     if (get(&watched->first_seen) && atomic_load_explicit(&watched->begun, memory_order_relaxed) == begun)
         return;
     atomic_store_explicit(&watched->begun, begun, memory_order_relaxed);
-    atomic_store_explicit(&watched->steps, steps_of(victim), memory_order_relaxed);
+    advance(&watched->inside, atomic_load_explicit(&victim->inside, memory_order_relaxed));
+    advance(&watched->shares, atomic_load_explicit(&victim->shares, memory_order_relaxed));
     set(&watched->first_seen, now);
     set(&watched->seen, now);
     set(&watched->asked, 0);
@@ -395,13 +402,18 @@ static bool better_left_alone(worker *victim, int64_t now)
     if (atomic_load_explicit(&victim->alone_runs, memory_order_relaxed) == 0)
         return false;
     int64_t elapsed = now - get(&watched->seen), whole = now - get(&watched->first_seen);
-    uint32_t steps = steps_of(victim);
-    int64_t tasks = (steps - atomic_load_explicit(&watched->steps, memory_order_relaxed)) / 2;
-    int64_t pause = elapsed == 0 ? WATCH_NS : 2 * elapsed < WATCH_MOST_NS ? 2 * elapsed : WATCH_MOST_NS;
-    atomic_store_explicit(&watched->steps, steps, memory_order_relaxed);
-    set(&watched->seen, now);
+    int64_t completed = advance(&watched->inside, atomic_load_explicit(&victim->inside, memory_order_relaxed));
+    int64_t called = advance(&watched->shares, atomic_load_explicit(&victim->shares, memory_order_relaxed));
+    bool known = atomic_load_explicit(&victim->known_minute, memory_order_relaxed);
+    bool first = elapsed == 0, stands = completed == 0 && !first;
+    int64_t pause = first ? WATCH_NS : 2 * elapsed < WATCH_MOST_NS ? 2 * elapsed : WATCH_MOST_NS;
     set(&watched->not_before, now + pause);
-    return elapsed == 0 || tasks * MINUTE_NS > elapsed || (tasks * THRUM__TINY_NS > elapsed && whole < PATIENCE_NS);
+    /* Known from the runs before: then it takes more than a moment's standing still, which may be the system's doing. */
+    if (known && stands)
+        return elapsed < STALL_NS;
+    set(&watched->seen, now);
+    return first || known || completed * THRUM__MINUTE_NS > elapsed ||
+           ((completed + called) * THRUM__TINY_NS > elapsed && whole < PATIENCE_NS);
 }
 
 /* One looks at a time. */

@@ -143,7 +143,7 @@ enum { THRUM__POLITE_NS = 2000 };
 /* What those who look for work remember of a worker that hides some: see thrum__door_look. */
 typedef struct watched_door {
     _Atomic int64_t not_before; /* the next look; whoever moves it on looks. Looking takes lines away from the victim */
-    _Atomic uint32_t begun, steps;
+    _Atomic uint32_t begun, inside, shares;
     _Atomic int64_t first_seen, seen, asked; /* moments; asked: 0 for not yet */
 } watched_door;
 
@@ -174,8 +174,9 @@ struct worker {
     _Atomic uint32_t shares;              /* sources of runs that it took, times two; both wrap around */
     _Atomic uint32_t begun;               /* runs that it began with nothing else at hand; wraps around */
     _Atomic uint32_t alone_runs;          /* length of `alone` */
-    _Atomic uint32_t hidden_sources;      /* runs in `alone` that have sources left */
-    thrum__run *alone;                    /* runs that it has alone, the innermost first */
+    _Atomic bool known_minute;       /* the outermost of them has been timed before: its tasks are not worth sharing */
+    _Atomic uint32_t hidden_sources; /* runs in `alone` that have sources left */
+    thrum__run *alone;               /* runs that it has alone, the innermost first */
 
     _Atomic uint64_t started, ended; /* handles, by this worker, which alone writes them: see thrum__all_ended */
 
@@ -315,8 +316,8 @@ void thrum__door_open_for_ever(worker *w);
 /* The owner shows all it has: it is going to be away. */
 void thrum__door_show_all(worker *w);
 
-/* Tasks below TINY are not worth sharing, unless there are many; those from LONG on are at once. */
-enum { THRUM__TINY_NS = 64, THRUM__LONG_NS = 2000 };
+/* Tasks below MINUTE are not worth sharing, those below TINY only if there are many; those from LONG on are at once. */
+enum { THRUM__MINUTE_NS = 16, THRUM__TINY_NS = 64, THRUM__LONG_NS = 2000 };
 
 /* The owner begins a run, alone: false if it is to be shared from the beginning. */
 bool thrum__alone_begin(worker *w, thrum__run *run);

@@ -207,16 +207,18 @@ static uintptr_t mark_list(const thrum_task *task, uintptr_t *list, size_t count
 }
 
 /* The records get what was found. Behind the last source there is room for one that is none: so no branch is needed. */
-static uintptr_t *write_records(const thrum_graph *graph, uint32_t chunk, const struct tally *tally, uintptr_t *end,
+static uintptr_t *write_records(thrum_graph *graph, uint32_t chunk, const struct tally *tally, uintptr_t *end,
                                 thrum_task ***source)
 {
     size_t place = (size_t)chunk * THRUM__CHUNK_PLACES;
     const uintptr_t *next = tally->next;
     thrum_task **to = *source;
+    uint32_t most = 0; /* or more */
     for (thrum_task *task = chunk_begin(graph, chunk), *stop = chunk_end(graph, chunk); task < stop; task++, place++) {
         uint32_t strong = predecessors_of(task, tally->in[place]);
         size_t successors = successors_of(task, tally->out[place]);
         task->strong |= strong;
+        most |= strong;
         atomic_store_explicit(&task->pending, strong, memory_order_relaxed);
         task->next = *next++;
         *to = task;
@@ -227,6 +229,7 @@ static uintptr_t *write_records(const thrum_graph *graph, uint32_t chunk, const 
         }
     }
     *source = to;
+    graph->counted |= most > 1;
     return end;
 }
 
@@ -411,6 +414,7 @@ static int too_many_edges(const thrum_graph *graph)
 
 static int lay_out(thrum_graph *graph)
 {
+    graph->counted = false;
     if (graph->edges > THRUM__STRONG_MASK)
         return too_many_edges(graph);
     if (graph->edges == 0) {

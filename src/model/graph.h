@@ -125,6 +125,7 @@ struct thrum_graph {
     size_t list_words;
     thrum_task **sources;
     size_t source_count;
+    bool counted; /* some task waits for more than one */
 
     /* For src/exec. `run` is the run under way, 0 for none, with the low bit set when others are queued: who starts a
      * run or ends one without a queue needs one exchange and no lock (exec/queue.c). */
