@@ -33,6 +33,16 @@ static inline bool arrive_alone(thrum__count *count)
     return last;
 }
 
+bool thrum__arrive(const thrum__here *here, thrum__count *count)
+{
+    worker *w = here->worker;
+    if (!thrum__alone_enter(w, here->run))
+        return arrive_shared(count);
+    bool last = arrive_alone(count);
+    thrum__alone_leave(w);
+    return last;
+}
+
 unsigned thrum__arrive_at_two(const thrum__here *here, thrum__count *first, thrum__count *second)
 {
     worker *w = here->worker;

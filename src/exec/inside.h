@@ -30,9 +30,11 @@ typedef struct thrum__count {
     uint32_t full;
 } thrum__count;
 
-/* Arrives at one counter, which may be NULL, and then at another. Bit 0: the first has come to zero, bit 1: the second. What
- * the callers did before they arrived happens before what the last of them does next. While the worker has the run alone
- * there are no read-modify-writes. */
+/* Arrives at the counter: true if it has come to zero. What the callers did before they arrived happens before what the last
+ * of them does next. While the worker has the run alone there are no read-modify-writes. */
+bool thrum__arrive(const thrum__here *here, thrum__count *count);
+
+/* Arrives at one counter, which may be NULL, and then at another. Bit 0: the first has come to zero, bit 1: the second. */
 unsigned thrum__arrive_at_two(const thrum__here *here, thrum__count *first, thrum__count *second);
 
 #endif

@@ -8,12 +8,10 @@
  * It names those of the two that have nothing more to wait for. If only its own line can go on it does so at once, without a
  * way through the executor.
  *
- *            stage 0     stage 1     stage 2          counters of serial stages are 2, of parallel ones 1. The first
- *   line 0   token 4 --> token 4 --> token 0 --.      token of a line does not wait for the line's last stage, the
- *               |           |           |      |      first line's first token for no other line: so these begin with
- *   line 1   token 5 --> token 1 --> token 1   |      one less.
- *               |           |           |      |
- *   line 0   <-'  (waits for the last stage of the token before it on the line)
+ * A cell of a serial stage waits for two things: that its line has come there, and that the line before it has passed the
+ * stage; its counter's full value is 2. Two begin with one less, having no token before them: the first line's cells, but
+ * for the first stage's, which begins the run; and the first stage's of the other lines, which have no token to finish. A
+ * cell of a parallel stage, and all cells if there is only one line, wait for their own line alone and need no counter.
  *
  * Roles. A *cell* is a line at a stage. Whoever makes a cell's last arrival runs it, or hands it to somebody by naming the
  * line; so one thread at a time is at a line, and one at a serial stage.
@@ -56,7 +54,7 @@ _Static_assert(sizeof(thrum_pipe) == LINE_BYTES, "lines share no cache line");
 struct stage {
     thrum_stage_fn *fn;
     void *ctx;
-    bool crosses; /* the same stage of the next line waits for it */
+    bool crosses; /* serial, and there are other lines: the same stage of the next line waits for this one's */
 };
 
 /* What set_stages sets. Counters are in cache lines of their own for each line: the line before writes to them too. */
@@ -168,6 +166,14 @@ static enum outcome pass_first_stage(thrum_pipeline *p, thrum_pipe *pipe, const 
     return outcome;
 }
 
+/* A cell of a stage that does not cross waits for its own line only, which has just come there: it has no counter. */
+static unsigned arrive(const thrum__here *here, thrum__count *next, thrum__count *own)
+{
+    if (own)
+        return thrum__arrive_at_two(here, next, own);
+    return OWN_IS_READY | (next ? thrum__arrive(here, next) : 0);
+}
+
 /* A line's task. While nobody cancels or watches the run, it goes on as long as only its own line can: attention leads back
  * to the executor after each stage, which leaves a cancelled run's tasks out, and shows each stage to observers. */
 static size_t advance(int *picks, size_t room, void *arg)
@@ -191,7 +197,7 @@ static size_t advance(int *picks, size_t room, void *arg)
         thrum__count *next = at->crosses ? pipe->next_counts + stage : NULL;
         stage = stage + 1 == layout->stage_count ? 0 : stage + 1;
         pipe->stage = stage;
-        ready = thrum__arrive_at_two(&here, next, pipe->counts + stage);
+        ready = arrive(&here, next, layout->stages[stage].crosses ? pipe->counts + stage : NULL);
     } while (ready == OWN_IS_READY && !__atomic_load_n(here.attention, __ATOMIC_RELAXED));
     return name_ready(picks, ready);
 }
@@ -205,8 +211,8 @@ static int reset(void *arg)
         p->lines[l].stage = 0;
         for (size_t s = 0; s < layout->stage_count; s++) {
             thrum__count *count = &p->lines[l].counts[s];
-            bool begins_with_less = l == 0 ? s > 0 && layout->stages[s].crosses : s == 0;
-            count->full = layout->stages[s].crosses ? 2 : 1;
+            bool begins_with_less = l == 0 ? s > 0 : s == 0;
+            count->full = 2;
             atomic_store_explicit(&count->missing, count->full - begins_with_less, memory_order_relaxed);
         }
     }
