@@ -6,6 +6,7 @@
  * The oracle is the first stage's rule played by one thread: free tokens before new ones, in the order in which they became
  * free. It gives the order in which tokens pass the first stage, which all serial stages must keep.
  */
+#include "base/alloc.h"
 #include "random.h"
 #include "stress.h"
 #include "tasks.h"
@@ -328,6 +329,48 @@ TEST(pipelines_run_side_by_side_as_tasks_of_a_graph)
     stress_report(&course, "graphs of four pipelines");
 }
 
+/* Makes, runs, changes and runs a pipeline with deferred tokens. */
+static int hungry(struct program *p)
+{
+    thrum_stage one = {THRUM_SERIAL, first_stage, p};
+    thrum_pipeline *pipeline = build(p);
+    if (!pipeline)
+        return THRUM_ENOMEM;
+    forget(p);
+    int err = thrum_pipeline_run(p->ex, pipeline);
+    if (!err && !all_as_expected(p))
+        err = 1;
+    if (!err)
+        err = thrum_pipeline_set_stages(pipeline, &one, 1);
+    return thrum_pipeline_free(pipeline) ? 1 : err;
+}
+
+/* The first allocation fails, then the second, and so on. */
+TEST(without_memory_pipelines_say_so_and_then_work_again)
+{
+    enum { MOST_ALLOCATIONS = 100000 };
+    struct stress_course course = stress_course(&stress);
+    while (stress_next(&course)) {
+        struct program *p = draw_program(course.seed);
+        long asked, n = 0;
+        p->ex = executors[0];
+        do {
+            thrum__alloc_fail_after(n);
+            int err = hungry(p);
+            asked = thrum__alloc_count();
+            if (err)
+                stress_check(&course, strstr(thrum_message(NULL), "memory"));
+            thrum__alloc_fail_after(-1);
+            stress_check(&course, err == 0 || (err == THRUM_ENOMEM && asked > n));
+            stress_check(&course, hungry(p) == 0);
+            stress_check(&course, asked < MOST_ALLOCATIONS);
+            n += 1 + n / 30;
+        } while (asked >= n);
+        free(p);
+    }
+    stress_report(&course, "pipelines without memory");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +378,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_failure_at_a_random_place_ends_the_run_and_the_next_one_is_whole),
         cmocka_unit_test(cancelling_at_a_random_moment_ends_the_run_and_the_next_one_is_whole),
         cmocka_unit_test(pipelines_run_side_by_side_as_tasks_of_a_graph),
+        cmocka_unit_test(without_memory_pipelines_say_so_and_then_work_again),
     };
     stress = stress_begin(argv[0], 1, COUNT_OF(tests));
     if (argc > 1)
