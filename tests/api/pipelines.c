@@ -198,6 +198,45 @@ TEST(serial_stages_work_on_different_tokens_at_the_same_time)
     free_all(pipeline, ex, NULL);
 }
 
+/* Token 0 leaves the parallel stage only some time after token 1 has. */
+struct overtaking {
+    atomic_bool overtaken;
+    uint64_t order[4];
+    size_t count;
+};
+
+static void be_overtaken(thrum_pipe *pipe, void *ctx)
+{
+    struct overtaking *overtaking = ctx;
+    if (thrum_pipe_token(pipe) == 1)
+        atomic_store(&overtaking->overtaken, true);
+    while (!atomic_load(&overtaking->overtaken))
+        sched_yield();
+    if (thrum_pipe_token(pipe) == 0)
+        pause_ms(20);
+}
+
+static void note_order(thrum_pipe *pipe, void *ctx)
+{
+    struct overtaking *overtaking = ctx;
+    overtaking->order[overtaking->count++] = thrum_pipe_token(pipe);
+}
+
+TEST(a_token_that_overtook_another_in_a_parallel_stage_waits_for_it_at_a_serial_one)
+{
+    thrum_executor *ex = executor_with(2);
+    struct overtaking overtaking = {0};
+    thrum_stage stages[] = {{THRUM_SERIAL, stop_at_four, NULL},
+                            {THRUM_PARALLEL, be_overtaken, &overtaking},
+                            {THRUM_SERIAL, note_order, &overtaking}};
+    thrum_pipeline *pipeline = thrum_pipeline_new(NULL, 2, stages, 3);
+    assert_int_equal(thrum_pipeline_run(ex, pipeline), 0);
+    assert_int_equal(overtaking.count, 4);
+    for (uint64_t t = 0; t < 4; t++)
+        assert_int_equal(overtaking.order[t], t);
+    free_all(pipeline, ex, NULL);
+}
+
 struct crowd {
     atomic_int inside, most;
 };
@@ -864,6 +903,7 @@ int main(void)
         cmocka_unit_test(a_pipeline_runs_on_an_executor_without_threads_and_on_one_whose_callers_block),
         cmocka_unit_test(tokens_are_in_a_parallel_stage_at_the_same_time),
         cmocka_unit_test(serial_stages_work_on_different_tokens_at_the_same_time),
+        cmocka_unit_test(a_token_that_overtook_another_in_a_parallel_stage_waits_for_it_at_a_serial_one),
         cmocka_unit_test(no_more_tokens_are_under_way_than_there_are_lines),
         cmocka_unit_test(each_run_begins_with_token_0),
         cmocka_unit_test(stages_can_be_changed_between_runs),
