@@ -104,6 +104,8 @@ static const struct row rows[] = {
      "sort 10 M random int32 with a comparison through a pointer; sequential: qsort"},
     {CONTROL, "reduce", "ns", OF_ONETBB, 1.0, SHARED, "add up 100 M doubles, per element; oneTBB: parallel_reduce"},
     {CONTROL, "scan", "ns", OF_ONETBB, 1.0, SHARED, "inclusive scan of 50 M doubles; oneTBB: parallel_scan"},
+    {CONTROL, "pipeline", "ns", OF_ONETBB, 1.0, 0,
+     "2^20 tokens through 8 serial stages on 8 lines, per stage of a token; oneTBB: parallel_pipeline"},
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };

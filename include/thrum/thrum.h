@@ -11,6 +11,7 @@
 #include <thrum/graph.h>
 #include <thrum/observer.h>
 #include <thrum/options.h>
+#include <thrum/pipeline.h>
 #include <thrum/scope.h>
 #include <thrum/version.h>
 

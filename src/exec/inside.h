@@ -7,8 +7,34 @@
 
 #include <thrum/executor.h>
 
+#include <stdatomic.h>
+#include <stdint.h>
+
 /* Whether the caller is in a task, or in a scope opened outside tasks, of this executor; with NULL: of any. Then
  * thrum_scope_open_on opens a scope that is part of it. */
 bool thrum__inside(const thrum_executor *ex);
+
+/* The calling task of a graph: which worker runs it and for which run. Good until the task returns. */
+typedef struct thrum__here {
+    void *worker;
+    const void *run;
+    const uint32_t *attention; /* the run's; see base/fault.h */
+} thrum__here;
+
+thrum__here thrum__here_now(void);
+
+/* A counter of things that a piece of work waits for, all of which are tasks of one run. The last arrival gives it its full
+ * value again, before the work begins. */
+typedef struct thrum__count {
+    _Atomic uint32_t missing;
+    uint32_t full;
+} thrum__count;
+
+/* Arrives at the counter: true if it has come to zero. What the callers did before they arrived happens before what the last
+ * of them does next. While the worker has the run alone there are no read-modify-writes. */
+bool thrum__arrive(const thrum__here *here, thrum__count *count);
+
+/* Arrives at one counter, which may be NULL, and then at another. Bit 0: the first has come to zero, bit 1: the second. */
+unsigned thrum__arrive_at_two(const thrum__here *here, thrum__count *first, thrum__count *second);
 
 #endif

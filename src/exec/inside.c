@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Counters for the layers above that are as cheap as those of tasks: plain numbers while the calling worker has the run
+ * alone (door.c), atomic ones from then on.
+ */
+#include "exec/inside.h"
+
+#include "exec/exec_int.h"
+
+thrum__here thrum__here_now(void)
+{
+    worker *self = thrum__self;
+    return (thrum__here){self, self->run, &self->root->attention};
+}
+
+/* As arrive_shared of run.c: if one is missing, the caller is it, and nobody else will touch the counter. The acquire pairs
+ * with the releases of the others' subtractions. */
+static inline bool arrive_shared(thrum__count *count)
+{
+    uint32_t missing = atomic_load_explicit(&count->missing, memory_order_acquire);
+    if (missing != 1 && atomic_fetch_sub_explicit(&count->missing, 1, memory_order_acq_rel) != 1)
+        return false;
+    /* Relaxed: the next to arrive comes after the work that begins now. */
+    atomic_store_explicit(&count->missing, count->full, memory_order_relaxed);
+    return true;
+}
+
+static inline bool arrive_alone(thrum__count *count)
+{
+    uint32_t missing = atomic_load_explicit(&count->missing, memory_order_relaxed);
+    bool last = missing == 1;
+    atomic_store_explicit(&count->missing, last ? count->full : missing - 1, memory_order_relaxed);
+    return last;
+}
+
+bool thrum__arrive(const thrum__here *here, thrum__count *count)
+{
+    worker *w = here->worker;
+    if (!thrum__alone_enter(w, here->run))
+        return arrive_shared(count);
+    bool last = arrive_alone(count);
+    thrum__alone_leave(w);
+    return last;
+}
+
+unsigned thrum__arrive_at_two(const thrum__here *here, thrum__count *first, thrum__count *second)
+{
+    worker *w = here->worker;
+    unsigned zero = 0;
+    if (thrum__alone_enter(w, here->run)) {
+        if (first)
+            zero = arrive_alone(first);
+        zero |= (unsigned)arrive_alone(second) << 1;
+        thrum__alone_leave(w);
+        return zero;
+    }
+    if (first)
+        zero = arrive_shared(first);
+    return zero | (unsigned)arrive_shared(second) << 1;
+}
