@@ -284,8 +284,9 @@ static bool run_at_hand(worker *guest, thrum_graph *graph, struct times times, i
     handle->context = times.context;
     if (one_call) {
         thrum__call_only_task(guest, handle);
-        if (handle->object.root.attention == 0 && atomic_load_explicit(&handle->pending, memory_order_acquire) == 1 &&
-            thrum__graph_try_end(handle)) {
+        /* The acquire pairs with the releases of detached functions that have ended: what they failed with is seen. */
+        if (atomic_load_explicit(&handle->pending, memory_order_acquire) == 1 &&
+            __atomic_load_n(&handle->object.root.attention, __ATOMIC_RELAXED) == 0 && thrum__graph_try_end(handle)) {
             *err = 0;
             return true;
         }
