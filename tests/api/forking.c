@@ -124,6 +124,24 @@ static int use_default_executor(void *arg)
     return code == THRUM_EFORK || code == 0 ? 0 : 1;
 }
 
+/* Until every thread of the executor has come up and has nothing to do. A thread that starts allocates, and the memory
+ * allocator of AddressSanitizer hangs in the child of a process that was forked meanwhile. */
+static void await_threads(thrum_executor *ex)
+{
+    static struct gate gates[64];
+    int count = thrum_executor_workers(ex);
+    assert_in_range(count, 1, 64);
+    memset(gates, 0, sizeof gates);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(thrum_async(ex, stay_at_gate, &gates[i]), 0);
+    for (int i = 0; i < count; i++)
+        await_entered(&gates[i]);
+    for (int i = 0; i < count; i++)
+        open_gate(&gates[i]);
+    assert_int_equal(thrum_executor_wait(ex), 0);
+    pause_ms(20);
+}
+
 static void with_parent(int (*fn)(void *))
 {
     atomic_int count = 0;
@@ -132,6 +150,8 @@ static void with_parent(int (*fn)(void *))
         thrum_task_new(parent.graph, count_up, &count);
     assert_int_equal(thrum_run(parent.ex, parent.graph), 0);
     assert_int_equal(thrum_run(NULL, parent.graph), 0);
+    await_threads(parent.ex);
+    await_threads(thrum_executor_default());
     for (int i = 1; i <= 3; i++)
         assert_int_equal(in_child(fn, &parent), 0);
     assert_int_equal(thrum_run(parent.ex, parent.graph), 0);
@@ -182,6 +202,7 @@ TEST(waiting_in_the_child_for_a_run_of_the_parent_is_an_error)
 {
     struct gate gate = {0};
     struct parent parent = {.ex = executor_with(2), .graph = thrum_graph_new("parent")};
+    await_threads(parent.ex);
     thrum_task_new(parent.graph, stay_at_gate, &gate);
     parent.handle = thrum_start(parent.ex, parent.graph);
     await_entered(&gate);
