@@ -46,7 +46,8 @@ typedef int thrum_condition_fn(void *arg);
 THRUM_API thrum_task *thrum_condition_new(thrum_graph *graph, thrum_condition_fn *fn, void *arg);
 
 /* A condition that may name several successors, which then run at the same time: fn writes their numbers to `picks`, where
- * there is room for `room` of them (as many as it has successors), and returns how many it wrote. */
+ * there is room for `room` of them (as many as it has successors), and returns how many it wrote. Each is named once: one
+ * that is named twice runs twice, perhaps at the same time. */
 typedef size_t thrum_choice_fn(int *picks, size_t room, void *arg);
 THRUM_API thrum_task *thrum_choice_new(thrum_graph *graph, thrum_choice_fn *fn, void *arg);
 

@@ -104,6 +104,83 @@ TEST(freezing_a_graph_that_needs_the_check_for_cycles)
     exhaust(backward_scenario);
 }
 
+/* ---- Control flow ------------------------------------------------------------------------------------------------- */
+
+static int rounds;
+
+static int three_rounds(void *arg)
+{
+    (void)arg;
+    return ++rounds % 3 ? 0 : THRUM_STOP;
+}
+
+/* More successors than fit without memory. */
+static size_t name_all(int *picks, size_t room, void *arg)
+{
+    (void)arg;
+    for (size_t i = 0; i < room; i++)
+        picks[i] = (int)i;
+    return room;
+}
+
+static enum outcome run_both(thrum_graph *inner, thrum_graph *outer, atomic_int *count)
+{
+    for (int i = 0; i < 4; i++)
+        thrum_task_new(inner, count_up, count);
+    thrum_task *begin = thrum_placeholder_new(outer), *module = thrum_module_new(outer, inner);
+    thrum_task *again = thrum_condition_new(outer, three_rounds, NULL), *all = thrum_choice_new(outer, name_all, NULL);
+    thrum_precede(begin, module, all);
+    thrum_precede(module, again);
+    thrum_precede(again, module);
+    for (int i = 0; i < 20; i++)
+        thrum_edge(all, thrum_task_new(outer, count_up, count));
+    rounds = 0;
+    int code = thrum_run(ex, outer);
+    if (code)
+        return outcome_of(code, false);
+    thrum_graph *clone = thrum_graph_clone(outer);
+    code = clone ? thrum_run(ex, clone) : THRUM_ENOMEM;
+    enum outcome outcome = outcome_of(code, *count == 2 * (12 + 20));
+    if (outcome == DONE && !thrum_graph_warning(clone))
+        outcome = REPORTED;
+    return thrum_graph_free(clone) ? WRONG : outcome;
+}
+
+static enum outcome control_scenario(void)
+{
+    thrum_graph *inner = thrum_graph_new("inner"), *outer = thrum_graph_new("outer");
+    atomic_int count = 0;
+    enum outcome outcome = inner && outer ? run_both(inner, outer, &count) : REPORTED;
+    return thrum_graph_free(outer) || thrum_graph_free(inner) ? WRONG : outcome;
+}
+
+TEST(conditions_choices_modules_and_clones)
+{
+    exhaust(control_scenario);
+}
+
+static enum outcome after_scenario(void)
+{
+    atomic_int count = 0;
+    thrum_handle *first[2] = {thrum_submit(ex, count_up, &count), thrum_submit(ex, count_up, &count)};
+    bool given = first[0] && first[1];
+    thrum_handle *after = given ? thrum_submit_after(ex, count_up, &count, first, 2) : NULL;
+    int code = after ? thrum_wait(after) : THRUM_ENOMEM;
+    enum outcome outcome = outcome_of(code, count == 3);
+    for (int i = 0; i < 2; i++) {
+        if (first[i] && thrum_wait(first[i]))
+            outcome = WRONG;
+        thrum_release(first[i]);
+    }
+    thrum_release(after);
+    return outcome;
+}
+
+TEST(functions_that_come_after_others)
+{
+    exhaust(after_scenario);
+}
+
 static enum outcome thaw_scenario(void)
 {
     thrum_graph *graph = thrum_graph_new("thawed");
@@ -484,6 +561,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(building_and_running_a_graph),
         cmocka_unit_test(freezing_a_graph_that_needs_the_check_for_cycles),
+        cmocka_unit_test(conditions_choices_modules_and_clones),
+        cmocka_unit_test(functions_that_come_after_others),
         cmocka_unit_test(thawing_a_graph),
         cmocka_unit_test(a_freeze_that_failed_is_repeated),
         cmocka_unit_test(a_run_that_could_not_start_is_repeated),
