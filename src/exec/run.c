@@ -179,6 +179,49 @@ static HOT thrum_task *complete_sole(worker *w, thrum__run *run, const uintptr_t
     return chosen;
 }
 
+static void push(worker *w, thrum__run *run, thrum_task *task)
+{
+    if (!thrum__deque_push_owner(&w->deque, (uintptr_t)task | run->tag)) {
+        run_at_once(w, run, task);
+        return;
+    }
+    if (thrum__deque_is_asked(&w->deque))
+        thrum__push_slow(w);
+    wake_if_wanted(w);
+}
+
+/* Two tasks are ready: the one to run next. The other is pushed, or sent where a deque would hide how urgent it is, or show it
+ * to those who may not run it. */
+static thrum_task *more_urgent(worker *w, thrum__run *run, thrum_task *chosen, thrum_task *ready)
+{
+    if (!chosen)
+        return ready;
+    thrum_task *other = ready;
+    if (thrum__priority_of(ready) > thrum__priority_of(chosen)) {
+        other = chosen;
+        chosen = ready;
+    }
+    if (thrum__is_special(other) && (thrum__priority_of(other) > 0 || thrum__terms_of(other)->worker >= 0))
+        thrum__send(w, run, other);
+    else
+        push(w, run, other);
+    return chosen;
+}
+
+/* Some of the successors are special. The counting is as if the run were shared: nothing is wrong with that if it is not. */
+static __attribute__((noinline)) thrum_task *complete_special(worker *w, thrum__run *run, const uintptr_t *at)
+{
+    thrum_task *chosen = NULL;
+    uintptr_t word;
+    do {
+        word = *at++;
+        thrum_task *ready = thrum__word_task(word);
+        if (((word & THRUM__SOLE) || arrive_shared(ready)) && thrum__may_stay(w, run, ready))
+            chosen = more_urgent(w, run, chosen, ready);
+    } while (!(word & THRUM__LAST));
+    return chosen;
+}
+
 static HOT thrum_task *complete(worker *w, thrum__run *run, const thrum_task *task)
 {
     uintptr_t next = task->next;
@@ -195,8 +238,10 @@ static HOT thrum_task *complete(worker *w, thrum__run *run, const thrum_task *ta
     if (!next)
         return NULL;
     __builtin_prefetch((const char *)next + AHEAD);
-    if (next & THRUM__SOLE)
-        return complete_sole(w, run, (const uintptr_t *)(next - THRUM__SOLE));
+    if (next & (THRUM__SOLE | THRUM__SPECIAL_IN)) {
+        const uintptr_t *list = (const uintptr_t *)(next & ~(uintptr_t)(THRUM__SOLE | THRUM__SPECIAL_IN));
+        return next & THRUM__SPECIAL_IN ? complete_special(w, run, list) : complete_sole(w, run, list);
+    }
     const uintptr_t *at = (const uintptr_t *)next;
     return thrum__alone_enter(w, run) ? complete_alone(w, run, at) : complete_shared(w, run, at, NULL);
 }
@@ -273,17 +318,6 @@ static thrum_task *ask_condition(const thrum__run *run, const thrum_task *condit
     return next;
 }
 
-static void push(worker *w, thrum__run *run, thrum_task *task)
-{
-    if (!thrum__deque_push_owner(&w->deque, (uintptr_t)task | run->tag)) {
-        run_at_once(w, run, task);
-        return;
-    }
-    if (thrum__deque_is_asked(&w->deque))
-        thrum__push_slow(w);
-    wake_if_wanted(w);
-}
-
 static thrum_task *schedule_picks(worker *w, thrum__run *run, const thrum_task *choice, const int *picks, size_t count)
 {
     thrum_task *chosen = NULL;
@@ -293,9 +327,8 @@ static thrum_task *schedule_picks(worker *w, thrum__run *run, const thrum_task *
             fail_named(run, choice, picks[i]);
             break;
         }
-        if (chosen)
-            push(w, run, chosen);
-        chosen = next;
+        if (thrum__may_stay(w, run, next))
+            chosen = more_urgent(w, run, chosen, next);
     }
     return chosen;
 }
@@ -335,6 +368,12 @@ static void consider_going_alone(worker *w, thrum__run *run)
         thrum__alone_again(w, run);
 }
 
+/* A task has completed that may have terms. */
+static thrum_task *complete_any(worker *w, thrum__run *run, const thrum_task *task)
+{
+    return complete(w, run, task);
+}
+
 /* Tasks that are not just a function, cancelled runs, observers and traces. The task to run next, or NULL. In a cancelled run
  * functions are not called, but all is counted that would be; conditions name nothing, so loops end. */
 static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *run, thrum_task *task)
@@ -342,10 +381,13 @@ static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *
     uint32_t attention = __atomic_load_n(&run->root->attention, __ATOMIC_RELAXED);
     uint32_t kind = thrum__kind_of(task);
     bool condition = kind == THRUM__IS_CONDITION || kind == THRUM__IS_CHOICE;
+    bool completed = true;
     thrum_task *next = NULL;
     watch watch;
     if (thrum__is_cancelled(attention))
-        return condition ? NULL : complete(w, run, task);
+        return condition ? NULL : complete_any(w, run, task);
+    if (thrum__is_special(task) && !thrum__admit(w, run, task))
+        return NULL;
     if (thrum__is_watched(attention))
         thrum__watch_begin(w, &watch, task, thrum_task_number(task));
     if (kind == THRUM__IS_CONDITION)
@@ -354,15 +396,19 @@ static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *
         next = ask_choice(w, run, task);
     else if (kind == THRUM__IS_SCOPE)
         thrum__call_scope(w, run->root, task->fn.scope, task->arg);
+    else if (kind == THRUM__IS_EVENT)
+        completed = thrum__event_call(w, run, task);
     else
         task->fn.plain(task->arg);
     if (thrum__is_watched(attention))
         thrum__watch_end(w, &watch);
     if (condition && atomic_load_explicit(&run->sharing, memory_order_relaxed) == RUN_SHARED)
         consider_going_alone(w, run);
-    if (kind == THRUM__IS_MODULE && !thrum__module_run(w, run, task))
+    if (kind == THRUM__IS_MODULE)
+        completed = thrum__module_run(w, run, task);
+    if (!completed)
         return NULL;
-    return condition ? next : complete(w, run, task);
+    return condition ? next : complete_any(w, run, task);
 }
 
 /* Calls the task, and gives the one to run next without touching the deque, or NULL. `attention` is the root's: handed down
@@ -405,6 +451,21 @@ static __attribute__((noinline, cold)) void run_at_once(worker *w, thrum__run *r
         task = step(w, run, &run->root->attention, task);
 }
 
+/* The same where some tasks are more urgent than others: between two tasks it looks for one of high priority. */
+static void run_carefully(worker *w, thrum__run *run, thrum_task *task, int64_t base)
+{
+    while (task) {
+        thrum_task *urgent = thrum__priority_of(task) > 0 ? NULL : thrum__post_take_urgent(w, run);
+        if (urgent) {
+            push(w, run, task);
+            task = urgent;
+        }
+        task = step(w, run, &run->root->attention, task);
+        if (!task)
+            task = pop(w, run, base);
+    }
+}
+
 /* A task without successors. */
 static HOT void call(worker *w, thrum__run *run, const uint32_t *attention, thrum_task *task)
 {
@@ -429,11 +490,24 @@ static void run_neighbours(worker *w, thrum__run *run, size_t from, size_t to)
     }
 }
 
+/* Urgent ones, which come first, are for everybody; the rest is run between them. */
+static void run_sources_carefully(worker *w, thrum__run *run, size_t from, size_t to, int64_t base)
+{
+    for (; from < to && thrum__priority_of(run->sources[from]) > 0; from++)
+        thrum__send(w, run, run->sources[from]);
+    for (; from < to; from++)
+        run_carefully(w, run, run->sources[from], base);
+}
+
 static void run_sources(worker *w, thrum__run *run, size_t from, size_t to, int64_t base)
 {
     const uint32_t *attention = &run->root->attention;
     if (!run->sources) {
         run_neighbours(w, run, from, to);
+        return;
+    }
+    if (run->careful) {
+        run_sources_carefully(w, run, from, to, base);
         return;
     }
     thrum_task *const *at = run->sources + from, *const *end = run->sources + to;
@@ -540,33 +614,56 @@ static thrum_handle *leave(worker *w, thrum__run *run, int64_t base)
             return NULL;
         if (!thrum__run_goes_on(handle))
             return thrum__run_end(w, run);
+        if (!w->at_home) {
+            thrum__run_begin_published(run, w->ex);
+            return NULL;
+        }
         begin_iteration(w, run);
         run_shares(w, run, base);
     }
     return NULL;
 }
 
-/* A strand's whole life, from `first` (a stolen task) or a share of the sources on. The caller has raised strands. Where a
- * module ends whose beginner has left, it goes on as the parent's strand that the module has kept: in a loop, for modules
- * may be nested deeply. */
-static void work(worker *w, thrum__run *run, thrum_task *first, bool begins)
+/* Behind a module that has ended its worker goes on in the parent's run: at home, or sends that there. The parent's run has
+ * a strand that the module has kept. */
+static bool goes_on_behind(worker *w, thrum_handle *module)
+{
+    if (w->at_home)
+        return true;
+    module->post =
+        (thrum__post){.run = module->parent, .task = module->module_task, .completed = true, .module = module};
+    thrum__post_put(&w->ex->cpu, POST_NORMAL, &module->post);
+    return false;
+}
+
+/* A strand's whole life, from `first` on (a stolen task; or one that has completed) or a share of the sources. The caller has
+ * raised strands. Where a module ends whose beginner has left, it goes on as the parent's strand that the module has kept: in
+ * a loop, for modules may be nested deeply. */
+enum beginning { AT_TASK, BEHIND_TASK, AT_ITERATION };
+
+static void work(worker *w, thrum__run *run, thrum_task *first, enum beginning beginning)
 {
     thrum__root *outer = w->root;
     thrum__run *outer_run = w->run;
     int64_t base = thrum__deque_bottom_owner(&w->deque);
     w->root = run->root;
     w->run = run;
-    if (begins)
+    if (beginning == AT_ITERATION)
         begin_iteration(w, run);
+    else if (beginning == BEHIND_TASK)
+        first = complete_any(w, run, first);
     for (;;) {
-        if (first)
+        if (first && run->careful)
+            run_carefully(w, run, first, base);
+        else if (first)
             run_from(w, run, first, base);
-        run_shares(w, run, base);
+        if (w->at_home)
+            run_shares(w, run, base);
         thrum_handle *module = leave(w, run, base);
-        if (!module)
+        if (!module || !goes_on_behind(w, module))
             break;
         run = w->run = module->parent;
-        first = complete(w, run, module->module_task);
+        first = complete_any(w, run, module->module_task);
         thrum__handle_return(w, module);
     }
     w->root = outer;
@@ -575,12 +672,18 @@ static void work(worker *w, thrum__run *run, thrum_task *first, bool begins)
 
 void thrum__run_work(worker *w, thrum__run *run, thrum_task *first)
 {
-    work(w, run, first, false);
+    work(w, run, first, AT_TASK);
+}
+
+void thrum__run_work_behind(worker *w, thrum__run *run, thrum_task *completed, thrum_handle *module)
+{
+    work(w, run, completed, BEHIND_TASK);
+    thrum__handle_return(w, module);
 }
 
 void thrum__run_whole(worker *w, thrum__run *run)
 {
-    work(w, run, NULL, true);
+    work(w, run, NULL, AT_ITERATION);
 }
 
 /* ---- Graphs of one task ------------------------------------------------------------------------------------------- */
@@ -593,7 +696,9 @@ static thrum_task *only_task(const thrum_graph *graph)
 
 bool thrum__is_call(const thrum_graph *graph)
 {
-    return thrum__kind_of(only_task(graph)) != THRUM__IS_MODULE;
+    const thrum_task *task = only_task(graph);
+    uint32_t kind = thrum__kind_of(task);
+    return kind != THRUM__IS_MODULE && kind != THRUM__IS_EVENT && !thrum__is_special(task);
 }
 
 void thrum__call_only_task(worker *w, thrum_handle *handle)
