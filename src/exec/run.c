@@ -95,10 +95,14 @@ static __attribute__((noinline, cold)) void run_at_once(worker *w, thrum__run *r
  * the deque. That one is the nearest in memory if it is ready (freezing has marked it): in a grid this walks along the
  * row, whatever the order of the edges was. These two do that for several successors; `chosen` is one that is ready
  * already. */
+static thrum_task *complete_special(worker *w, thrum__run *run, const uintptr_t *at);
+
 static __attribute__((noinline)) thrum_task *complete_shared(worker *w, thrum__run *run, const uintptr_t *at,
                                                              thrum_task *chosen)
 {
     uintptr_t word;
+    if (__builtin_expect((uintptr_t)at & THRUM__SPECIAL_IN, 0))
+        return complete_special(w, run, (const uintptr_t *)((uintptr_t)at - THRUM__SPECIAL_IN));
     do {
         word = *at++;
         thrum_task *successor = thrum__word_task(word), *pushed = successor;
@@ -208,7 +212,7 @@ static thrum_task *more_urgent(worker *w, thrum__run *run, thrum_task *chosen, t
     return chosen;
 }
 
-/* Some of the successors are special. The counting is as if the run were shared: nothing is wrong with that if it is not. */
+/* Some of the successors are special. A run with such tasks is never alone. */
 static __attribute__((noinline)) thrum_task *complete_special(worker *w, thrum__run *run, const uintptr_t *at)
 {
     thrum_task *chosen = NULL;
@@ -238,10 +242,8 @@ static HOT thrum_task *complete(worker *w, thrum__run *run, const thrum_task *ta
     if (!next)
         return NULL;
     __builtin_prefetch((const char *)next + AHEAD);
-    if (next & (THRUM__SOLE | THRUM__SPECIAL_IN)) {
-        const uintptr_t *list = (const uintptr_t *)(next & ~(uintptr_t)(THRUM__SOLE | THRUM__SPECIAL_IN));
-        return next & THRUM__SPECIAL_IN ? complete_special(w, run, list) : complete_sole(w, run, list);
-    }
+    if (next & THRUM__SOLE)
+        return complete_sole(w, run, (const uintptr_t *)(next - THRUM__SOLE));
     const uintptr_t *at = (const uintptr_t *)next;
     return thrum__alone_enter(w, run) ? complete_alone(w, run, at) : complete_shared(w, run, at, NULL);
 }

@@ -19,7 +19,7 @@
  *   THRUM__NEAR  of the list's members this one is nearest in memory to the task: the one to run next if it is ready
  *
  * A task with exactly one successor has the word itself in its record (flag THRUM__ONE) and no list. The address of a list
- * all of whose words are SOLE has that flag too, and that of a list with special tasks among its members THRUM__SPECIAL_IN.
+ * all of whose words are SOLE has that flag too; that of a list with special tasks among its members has THRUM__SPECIAL_IN instead.
  *
  * Invariants of a frozen graph (thrum__graph_check):
  *   1. strong = number of words that lead to the task from others than conditions; pending = strong while no run is under

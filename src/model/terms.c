@@ -179,7 +179,7 @@ int thrum__terms_lay_out(thrum_graph *graph)
     int err = give_terms(graph);
     for (thrum_task *t = thrum__task_first(graph); t && !err; t = thrum__task_after(graph, t)) {
         if (t->next && !(t->next & THRUM__ONE) && has_special_successor(t))
-            t->next |= THRUM__SPECIAL_IN;
+            t->next = (t->next & ~(uintptr_t)THRUM__SOLE) | THRUM__SPECIAL_IN;
         if (thrum__is_special(t))
             note_terms(table, t);
     }
