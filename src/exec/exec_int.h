@@ -164,8 +164,8 @@ struct worker {
     thrum__worker spawn; /* first: a scope points to it */
     thrum__root *root;   /* of the task that runs; NULL between tasks */
     thrum__run *run;     /* of the graph's task that runs; NULL outside such */
-    int depth;           /* modules that it is in the middle of */
     domain *domain;
+    int depth; /* modules that it is in the middle of */
     thrum_executor *ex;
     uint64_t random;
     thrum__ring ring;     /* events == NULL: no trace */
@@ -254,6 +254,7 @@ struct thrum_executor {
     uint32_t run_count;
     _Atomic(worker *) last_guest; /* a guess at one that is free */
     size_t spawns;
+    size_t stack_bytes; /* of threads; 0: as the system has it */
     thrum_observer observer;
     char *trace;
     uint64_t trace_events;
@@ -553,6 +554,14 @@ bool thrum__spawn_has_hidden(const worker *w);
 /* With the door held, and the bar up if not by the owner: shows up to `most` more spawned tasks. */
 void thrum__spawn_show_locked(worker *w, size_t most);
 void thrum__call_scope(worker *w, thrum__root *root, thrum_scope_fn *fn, void *arg);
+
+/* ---- nest.c ------------------------------------------------------------------------------------------------------- */
+
+/* Whether the calling thread, which is the worker's (NULL: it is none), has so little of its stack left that it must not call
+ * another task. And the sentence for it; and failing a root with that, if it is so. */
+bool thrum__stack_spent(worker *w);
+int thrum__too_deep(void);
+bool thrum__fails_too_deep(worker *w, thrum__root *root);
 
 /* ---- watch.c ------------------------------------------------------------------------------------------------------ */
 

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "sys/barrier.h"
 #include "sys/clock.h"
+#include "sys/stack.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -242,6 +243,7 @@ void *thrum__worker_thread(void *arg)
 {
     worker *w = arg;
     thrum__self = w;
+    w->spawn.low = thrum__stack_ask()->limit;
     if (w->kind == WORKER_OWN) {
         thrum__bind_self(w->ex->bind, w->index);
         thrum__park(&w->sleep_parker); /* it was born asleep: see domain_init */
@@ -249,6 +251,20 @@ void *thrum__worker_thread(void *arg)
     }
     thrum__live(w);
     return NULL;
+}
+
+/* With a stack of the size asked for or, where the system does not give that, of the usual one. */
+static int thread_start(worker *w)
+{
+    pthread_attr_t attributes;
+    int err = w->ex->stack_bytes && pthread_attr_init(&attributes) == 0 ? 0 : -1;
+    if (!err) {
+        err = pthread_attr_setstacksize(&attributes, w->ex->stack_bytes);
+        if (!err)
+            err = pthread_create(&w->thread, &attributes, thrum__worker_thread, w);
+        pthread_attr_destroy(&attributes);
+    }
+    return err ? pthread_create(&w->thread, NULL, thrum__worker_thread, w) : 0;
 }
 
 void thrum__spare_start(domain *d)
@@ -261,7 +277,7 @@ void thrum__spare_start(domain *d)
         thrum__life_leave(&d->life);
     if (w) {
         thrum__life_start_search(&d->life);
-        if (pthread_create(&w->thread, NULL, thrum__worker_thread, w) == 0) {
+        if (thread_start(w) == 0) {
             d->spares++;
         } else {
             w->kind = WORKER_GUEST; /* still good for that */
@@ -316,6 +332,7 @@ worker *thrum__guest_enter(thrum_executor *ex, bool anyway)
         return NULL;
     }
     w->outer = thrum__self;
+    w->spawn.low = thrum__own_stack.limit;
     thrum__self = w;
     /* A worker of another executor: while it is here it is not there. */
     if (w->outer)
@@ -414,6 +431,8 @@ static int read_config(thrum_executor *ex, const thrum_config *config)
     if (err)
         return err;
     ex->spawns = (size_t)thrum__option_number(THRUM__OPT_SPAWNS);
+    int64_t stack_mb = thrum__option_number(THRUM__OPT_STACK);
+    ex->stack_bytes = stack_mb < 0 ? 0 : (size_t)stack_mb << 20;
     ex->cpu.spares_most = ex->threadless ? 0 : (int)thrum__option_number(THRUM__OPT_SPARES);
     /* Looking is for machines where the one looked at can run meanwhile. */
     bool crowded = ex->workers > machine.usable || machine.usable == 1;
@@ -489,7 +508,7 @@ static int start_threads(thrum_executor *ex)
 {
     domain *d = &ex->cpu;
     for (int i = 0; i < d->own; i++) {
-        int err = pthread_create(&d->workers[i]->thread, NULL, thrum__worker_thread, d->workers[i]);
+        int err = thread_start(d->workers[i]);
         if (err) {
             stop_threads(ex, i);
             return thrum__fault(THRUM_ESYSTEM, "thrum_executor_new: the system gives no thread for worker %d of %d: %s",

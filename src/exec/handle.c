@@ -555,6 +555,8 @@ int thrum_scope_run(thrum_executor *ex, thrum_scope_fn *fn, void *arg)
         return thrum__fault(THRUM_EINVAL, "thrum_scope_run: the function is NULL");
     ex = thrum__executor_or_default(ex);
     int err = ex ? thrum__executor_usable(ex, "thrum_scope_run") : thrum__last_code();
+    if (!err && thrum__self && thrum__stack_spent(thrum__self))
+        err = thrum__too_deep();
     if (err)
         return err;
     thrum_handle *handle = thrum__handle_new(ex, WORK_SCOPE);

@@ -182,6 +182,8 @@ static void begin(thrum_handle *handle, worker *w)
 void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root)
 {
     bool now = false;
+    if (thrum__fails_too_deep(w, root))
+        return;
     thrum_handle *handle = thrum__handle_borrow(w);
     if (handle)
         handle->root = root;
@@ -339,6 +341,8 @@ static int run_times(thrum_executor *ex, thrum_graph *graph, struct times times)
     int err = may_start(&ex, graph, "thrum_run");
     if (err || (err = runs_itself(self, graph)))
         return err;
+    if (self && thrum__stack_spent(self))
+        return thrum__too_deep();
     if (self && self->ex == ex)
         return run_as(self, graph, times, self);
     worker *guest = ex->callers_help ? thrum__guest_enter(ex, false) : NULL;

@@ -71,8 +71,21 @@ bool thrum__find(worker *w, found *f)
     return thrum__find_in(w, NULL, f) || thrum__post_take(d, POST_LOW, NULL, f);
 }
 
+/* Inside of other work, where the stack has come to its end: what was found is cancelled, and taking part in it calls nobody
+ * any more. */
+static void fail_if_too_deep(worker *w, const found *f)
+{
+    if (__builtin_expect(!w->root || !thrum__stack_spent(w), 1))
+        return;
+    if (f->run)
+        thrum__fails_too_deep(w, f->run->root);
+    if (f->handle)
+        thrum__fails_too_deep(w, f->handle->root);
+}
+
 void thrum__perform(worker *w, const found *f)
 {
+    fail_if_too_deep(w, f);
     switch (f->kind) {
     case FOUND_WHOLE_RUN:
         thrum__run_whole(w, f->run);
