@@ -149,6 +149,11 @@ typedef struct watched_door {
 
 enum worker_kind { WORKER_OWN, WORKER_SPARE, WORKER_GUEST };
 
+/* As thrum_worker_stats. Only the worker writes them, and only where it has nothing to do. */
+typedef struct tally {
+    _Atomic uint64_t steals, wasted, sleeps, wakes, naps;
+} tally;
+
 struct worker {
     thrum__worker spawn; /* first: a scope points to it */
     thrum__root *root;   /* of the task that runs; NULL between tasks */
@@ -191,6 +196,7 @@ struct worker {
     _Alignas(64) thrum__parker sleep_parker;     /* a token comes only from who took it off the sleepers' stack */
     thrum__parker join_parker;                   /* tokens may come late: whoever parks here looks again */
     _Atomic uint32_t taken;                      /* guests: in use by a thread */
+    _Alignas(64) tally tally;
 };
 
 struct domain {
@@ -300,6 +306,8 @@ void thrum__step_back(worker *w);
 /* Becomes active whether there is a place or not. */
 void thrum__enter_anyway(domain *d);
 void thrum__live(worker *w);
+/* Parks until it has been taken off the stack of sleepers. */
+void thrum__sleep_counted(worker *w);
 
 /* ---- door.c ------------------------------------------------------------------------------------------------------- */
 
@@ -467,6 +475,16 @@ bool thrum__spawn_has_hidden(const worker *w);
 /* With the door held, and the bar up if not by the owner: shows up to `most` more spawned tasks. */
 void thrum__spawn_show_locked(worker *w, size_t most);
 void thrum__call_scope(worker *w, thrum__root *root, thrum_scope_fn *fn, void *arg);
+
+/* ---- stats.c ------------------------------------------------------------------------------------------------------ */
+
+/* Relaxed: whoever reads it wants a number, and learns nothing else from it. */
+static inline void thrum__count_owner(_Atomic uint64_t *count, uint64_t more)
+{
+    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + more, memory_order_relaxed);
+}
+
+thrum_worker_stats thrum__worker_stats(const worker *w);
 
 /* ---- watch.c ------------------------------------------------------------------------------------------------------ */
 

@@ -237,7 +237,7 @@ void *thrum__worker_thread(void *arg)
     thrum__self = w;
     if (w->kind == WORKER_OWN) {
         thrum__bind_self(w->ex->bind, w->index);
-        thrum__park(&w->sleep_parker); /* it was born asleep: see domain_init */
+        thrum__sleep_counted(w); /* it was born asleep: see domain_init */
     }
     thrum__live(w);
     return NULL;
