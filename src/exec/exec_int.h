@@ -160,6 +160,11 @@ enum post_level { POST_HIGH, POST_NORMAL, POST_LOW, POST_LEVELS };
 
 enum worker_kind { WORKER_OWN, WORKER_SPARE, WORKER_GUEST };
 
+/* As thrum_worker_stats. Only the worker writes them, and only where it has nothing to do. */
+typedef struct tally {
+    _Atomic uint64_t steals, wasted, sleeps, wakes, naps;
+} tally;
+
 struct worker {
     thrum__worker spawn; /* first: a scope points to it */
     thrum__root *root;   /* of the task that runs; NULL between tasks */
@@ -206,6 +211,7 @@ struct worker {
     _Atomic bool watches, called;                /* it waits in a source; it is to come: see source.c */
     _Atomic bool asleep;                         /* or about to be; for those who want this very worker */
     post_list posts;                             /* tasks that are pinned to it */
+    _Alignas(64) tally tally;
 };
 
 struct domain {
@@ -342,6 +348,8 @@ void thrum__step_back(worker *w);
 /* Becomes active whether there is a place or not. */
 void thrum__enter_anyway(domain *d);
 void thrum__live(worker *w);
+/* Parks until it has been taken off the stack of sleepers. */
+void thrum__sleep_counted(worker *w);
 
 /* ---- door.c ------------------------------------------------------------------------------------------------------- */
 
@@ -562,6 +570,16 @@ void thrum__call_scope(worker *w, thrum__root *root, thrum_scope_fn *fn, void *a
 bool thrum__stack_spent(worker *w);
 int thrum__too_deep(void);
 bool thrum__fails_too_deep(worker *w, thrum__root *root);
+
+/* ---- stats.c ------------------------------------------------------------------------------------------------------ */
+
+/* Relaxed: whoever reads it wants a number, and learns nothing else from it. */
+static inline void thrum__count_owner(_Atomic uint64_t *count, uint64_t more)
+{
+    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + more, memory_order_relaxed);
+}
+
+thrum_worker_stats thrum__worker_stats(const worker *w);
 
 /* ---- watch.c ------------------------------------------------------------------------------------------------------ */
 

@@ -246,8 +246,7 @@ void *thrum__worker_thread(void *arg)
     w->spawn.low = thrum__stack_ask()->limit;
     if (w->kind == WORKER_OWN) {
         thrum__bind_self(w->ex->bind, w->index);
-        thrum__park(&w->sleep_parker); /* it was born asleep: see domain_init */
-        atomic_store_explicit(&w->asleep, false, memory_order_relaxed);
+        thrum__sleep_counted(w); /* it was born asleep: see domain_init */
     }
     thrum__live(w);
     return NULL;

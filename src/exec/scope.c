@@ -231,6 +231,7 @@ static void wait_for_thief(worker *w, thrum__spawn *place)
             return;
         worker *thief = (worker *)(state & ~(uintptr_t)STATE_BITS);
         if ((state & RUNNING) && !thrum__stack_spent(w) && thrum__spawn_steal(w, thief, place, &f)) {
+            thrum__count_owner(&w->tally.steals, 1);
             thrum__spawn_run(w, &f);
             looking_since = 0;
             continue;
@@ -238,8 +239,10 @@ static void wait_for_thief(worker *w, thrum__spawn *place)
         int64_t now = thrum__now();
         if (!looking_since)
             looking_since = now;
-        if (state & RUNNING)
+        if (state & RUNNING) {
+            thrum__count_owner(&w->tally.wasted, 1);
             thrum__door_look_at(thief, now);
+        }
         if (now - looking_since > w->domain->spin_ns)
             park_for_thief(w, place);
         for (int i = 0; i < 8 && !is_settled(state_of(place)); i++)

@@ -41,14 +41,19 @@ bool thrum__find_in(worker *w, const thrum__run *only, found *f)
     domain *d = w->domain;
     int count = atomic_load_explicit(&d->count, memory_order_acquire);
     int at = (int)(thrum__random(&w->random) % (uint32_t)count);
-    for (int i = 0; i < count; i++, at = at + 1 == count ? 0 : at + 1) {
+    bool success = false;
+    uint64_t wasted = 0;
+    for (int i = 0; i < count && !success; i++, at = at + 1 == count ? 0 : at + 1) {
         worker *victim = d->workers[at];
         if (victim == w)
             continue;
-        if (thrum__steal_task(victim, only, f) || (!only && thrum__spawn_steal(w, victim, NULL, f)))
-            return true;
+        success = thrum__steal_task(victim, only, f) || (!only && thrum__spawn_steal(w, victim, NULL, f));
+        wasted += !success;
     }
-    return false;
+    thrum__count_owner(&w->tally.wasted, wasted);
+    if (success)
+        thrum__count_owner(&w->tally.steals, 1);
+    return success;
 }
 
 static bool find_function(domain *d, found *f)
@@ -208,8 +213,10 @@ static bool must_make_way(const domain *d)
 enum { LOOKS_PER_CLOCK = 4, PAUSES_PER_LOOK = 2, NAP_NS = 50000 };
 
 /* Until something is published, but not long. */
-static void nap(domain *d)
+static void nap(worker *w)
 {
+    domain *d = w->domain;
+    thrum__count_owner(&w->tally.naps, 1);
     uint32_t published = atomic_load_explicit(&d->published, memory_order_relaxed);
     atomic_fetch_add_explicit(&d->napping, 1, memory_order_seq_cst);
     if (atomic_load_explicit(&d->waiting, memory_order_seq_cst) == 0)
@@ -269,12 +276,22 @@ static bool search(worker *w, found *f)
             if (now - begin > d->spin_ns) {
                 if (thrum__stand_down(w, f))
                     return true;
-                nap(d);
+                nap(w);
             }
         }
         if (now - begin > THRUM__POLITE_NS)
             sched_yield();
     }
+}
+
+void thrum__sleep_counted(worker *w)
+{
+    thrum__count_owner(&w->tally.sleeps, 1);
+    thrum__park(&w->sleep_parker);
+    atomic_store_explicit(&w->asleep, false, memory_order_relaxed);
+    /* Release: whoever sees the waking sees the sleep. */
+    atomic_store_explicit(&w->tally.wakes, atomic_load_explicit(&w->tally.wakes, memory_order_relaxed) + 1,
+                          memory_order_release);
 }
 
 /* Between announcing and parking the worker looks a last time. If there is work it wakes a sleeper, perhaps itself: one
@@ -296,8 +313,7 @@ static void sleep_until_woken(worker *w)
     }
     if (watches)
         thrum__sources_watch(w);
-    thrum__park(&w->sleep_parker);
-    atomic_store_explicit(&w->asleep, false, memory_order_relaxed);
+    thrum__sleep_counted(w);
 }
 
 /* The worker is active from here until it finds nothing. The first look is made without being counted as searching: in a
