@@ -273,7 +273,7 @@ static thrum_task *ask_condition(const thrum__run *run, const thrum_task *condit
     return next;
 }
 
-static void push(worker *w, thrum__run *run, thrum_task *task)
+void thrum__run_push(worker *w, thrum__run *run, thrum_task *task)
 {
     if (!thrum__deque_push_owner(&w->deque, (uintptr_t)task | run->tag)) {
         run_at_once(w, run, task);
@@ -294,7 +294,7 @@ static thrum_task *schedule_picks(worker *w, thrum__run *run, const thrum_task *
             break;
         }
         if (chosen)
-            push(w, run, chosen);
+            thrum__run_push(w, run, chosen);
         chosen = next;
     }
     return chosen;
@@ -335,7 +335,13 @@ static void consider_going_alone(worker *w, thrum__run *run)
         thrum__alone_again(w, run);
 }
 
-/* Tasks that are not just a function, cancelled runs, observers and traces. The task to run next, or NULL. In a cancelled run
+/* In runs of every kind. */
+static thrum_task *complete_any(worker *w, thrum__run *run, const thrum_task *task)
+{
+    return run->lanes ? thrum__pipelined_complete(w, run, task) : complete(w, run, task);
+}
+
+/* Tasks that are not just a function, cancelled runs, observers and traces, pipelined runs. The task to run next, or NULL. In a cancelled run
  * functions are not called, but all is counted that would be; conditions name nothing, so loops end. */
 static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *run, thrum_task *task)
 {
@@ -345,7 +351,9 @@ static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *
     thrum_task *next = NULL;
     watch watch;
     if (thrum__is_cancelled(attention))
-        return condition ? NULL : complete(w, run, task);
+        return condition ? NULL : complete_any(w, run, task);
+    uint64_t outer_iteration = w->iteration; /* the worker may be in the middle of another task that waits */
+    w->iteration = thrum__iteration_of(run, task);
     if (thrum__is_watched(attention))
         thrum__watch_begin(w, &watch, task, thrum_task_number(task));
     if (kind == THRUM__IS_CONDITION)
@@ -358,11 +366,12 @@ static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *
         task->fn.plain(task->arg);
     if (thrum__is_watched(attention))
         thrum__watch_end(w, &watch);
+    w->iteration = outer_iteration;
     if (condition && atomic_load_explicit(&run->sharing, memory_order_relaxed) == RUN_SHARED)
         consider_going_alone(w, run);
     if (kind == THRUM__IS_MODULE && !thrum__module_run(w, run, task))
         return NULL;
-    return condition ? next : complete(w, run, task);
+    return condition ? next : complete_any(w, run, task);
 }
 
 /* Calls the task, and gives the one to run next without touching the deque, or NULL. `attention` is the root's: handed down
@@ -391,7 +400,7 @@ static HOT thrum_task *pop(worker *w, const thrum__run *run, int64_t base)
 /* Runs the task, what it makes ready, and all else that is in the deque from `base` on. */
 static void run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
 {
-    const uint32_t *attention = &run->root->attention;
+    const uint32_t *attention = run->attention;
     for (; task; task = pop(w, run, base)) {
         do
             task = step(w, run, attention, task);
@@ -402,7 +411,7 @@ static void run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
 static __attribute__((noinline, cold)) void run_at_once(worker *w, thrum__run *run, thrum_task *task)
 {
     while (task)
-        task = step(w, run, &run->root->attention, task);
+        task = step(w, run, run->attention, task);
 }
 
 /* A task without successors. */
@@ -429,9 +438,23 @@ static void run_neighbours(worker *w, thrum__run *run, size_t from, size_t to)
     }
 }
 
+/* Tasks have more to do when they complete than their records tell. */
+static void run_first_firings(worker *w, thrum__run *run, size_t from, size_t to, int64_t base)
+{
+    size_t neighbours;
+    for (; from < to; from++)
+        run_from(w, run,
+                 run->sources ? run->sources[from] : thrum__task_number_at(run->handle->graph, from, &neighbours),
+                 base);
+}
+
 static void run_sources(worker *w, thrum__run *run, size_t from, size_t to, int64_t base)
 {
     const uint32_t *attention = &run->root->attention;
+    if (run->lanes) {
+        run_first_firings(w, run, from, to, base);
+        return;
+    }
     if (!run->sources) {
         run_neighbours(w, run, from, to);
         return;
@@ -462,7 +485,8 @@ static void begin_iteration(worker *w, thrum__run *run)
 {
     /* Where there are conditions, nobody knows how many tasks run: a task in a loop would seem to take as long as the loop. */
     const thrum_graph *graph = run->handle->graph;
-    run->began = thrum__task_count(graph) >= TIMED_FROM && !graph->conditions ? thrum__now() : 0;
+    bool timed = thrum__task_count(graph) >= TIMED_FROM && !graph->conditions && !run->lanes;
+    run->began = timed ? thrum__now() : 0;
     atomic_store_explicit(&run->turn, 0, memory_order_relaxed);
     if (thrum__alone_begin(w, run))
         return;
@@ -489,6 +513,7 @@ bool thrum__run_goes_on(thrum_handle *handle)
         return false;
     if (handle->fn.until ? handle->fn.until(handle->arg) : --handle->left == 0)
         return false;
+    handle->iteration++;
     atomic_store_explicit(&handle->pending, 1, memory_order_relaxed);
     return true;
 }
@@ -566,7 +591,7 @@ static void work(worker *w, thrum__run *run, thrum_task *first, bool begins)
         if (!module)
             break;
         run = w->run = module->parent;
-        first = complete(w, run, module->module_task);
+        first = complete_any(w, run, module->module_task);
         thrum__handle_return(w, module);
     }
     w->root = outer;
@@ -601,6 +626,7 @@ void thrum__call_only_task(worker *w, thrum_handle *handle)
     thrum__run none, *outer_run = w->run;
     thrum__root *outer = w->root;
     none.handle = handle;
+    none.lanes = NULL;
     atomic_init(&none.sharing, RUN_ALONE);
     w->root = none.root = handle->root;
     w->run = &none;

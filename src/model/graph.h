@@ -98,6 +98,8 @@ typedef struct thrum__names {
 } thrum__names;
 
 struct thrum__kept;
+struct thrum__nexts;
+struct thrum__lanes;
 
 /* Bits of the state. 0: may be built on without further question. A graph that runs is frozen. */
 enum { THRUM__FROZEN = 1, THRUM__FAILED = 2 };
@@ -126,6 +128,11 @@ struct thrum_graph {
     thrum_task **sources;
     size_t source_count;
     bool counted; /* some task waits for more than one */
+
+    struct thrum__nexts
+        *nexts; /* edges into the next iteration, and what pipelined runs need: see next.h. NULL: none */
+    struct thrum__lanes *lanes;
+    unsigned depth; /* of pipelined runs; 0: not set */
 
     /* For src/exec. `run` is the run under way, 0 for none, with the low bit set when others are queued: who starts a
      * run or ends one without a queue needs one exchange and no lock (exec/queue.c). */
