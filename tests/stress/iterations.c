@@ -274,19 +274,63 @@ TEST(random_graphs_run_pipelined_as_their_edges_say)
     stress_report(&course, "graphs");
 }
 
+/* Without modules, whose handles may be freed by another thread than the one that asks for the next. */
 TEST(pipelined_runs_after_the_first_need_no_memory)
 {
+    enum { TASKS = 40, RUNS = 200, ITERATIONS = 20 };
     thrum_executor *ex = executor_with(2);
-    build(&trial, 4);
-    for (int i = 0; i < 200; i++) {
-        if (i == 100)
+    thrum_graph *graph = thrum_graph_new("flat");
+    thrum_task *tasks[TASKS];
+    thrum_graph_stats first = {0}, last = {0};
+    int counts[TASKS] = {0};
+    for (int i = 0; i < TASKS; i++)
+        tasks[i] = thrum_task_new(graph, plain_count_up, &counts[i]);
+    for (int i = 1; i < TASKS; i++) {
+        thrum_precede_next(tasks[i], tasks[i - 1]);
+        (i % 3 ? thrum_precede_next : thrum_edge)(tasks[i - 1], tasks[i]);
+    }
+    for (int run = 1; run <= RUNS; run++) {
+        assert_int_equal(thrum_run_pipelined(ex, graph, ITERATIONS), 0);
+        if (run == RUNS / 2) {
+            assert_int_equal(thrum_graph_measure(graph, NULL, NULL, &first), 0);
             thrum__alloc_fail_after(-1);
-        reset(&trial, false);
-        assert_int_equal(thrum_run_pipelined(ex, trial.graph, trial.iterations), 0);
+        }
     }
     assert_int_equal(thrum__alloc_count(), 0);
-    drop(&trial);
+    assert_int_equal(thrum_graph_measure(graph, NULL, NULL, &last), 0);
+    assert_int_equal(first.bytes, last.bytes);
+    for (int i = 0; i < TASKS; i++)
+        assert_int_equal(counts[i], RUNS * ITERATIONS);
+    assert_int_equal(thrum_graph_free(graph), 0);
     assert_int_equal(thrum_executor_free(ex), 0);
+}
+
+/* A deque has room for 1024 words at first. What it has no room for is run at once. */
+TEST(more_tasks_become_ready_than_there_is_memory_for)
+{
+    enum { WIDTH = 3000, ITERATIONS = 30, MOST_ALLOCATIONS = 100 };
+    static int counts[WIDTH];
+    int done = 0, reported = 0;
+    for (long n = 0; n < MOST_ALLOCATIONS && done < 3; n++) {
+        thrum_executor *ex = executor_with(1 + (int)(n % 2));
+        thrum_graph *graph = thrum_graph_new("wide");
+        thrum_task *hub = thrum_placeholder_new(graph);
+        memset(counts, 0, sizeof counts);
+        for (int i = 0; i < WIDTH; i++)
+            (i % 2 ? thrum_precede_next : thrum_edge)(hub, thrum_task_new(graph, plain_count_up, &counts[i]));
+        assert_int_equal(thrum_graph_freeze(graph), 0);
+        thrum__alloc_fail_after(n);
+        int code = thrum_run_pipelined(ex, graph, ITERATIONS);
+        thrum__alloc_fail_after(-1);
+        assert_true(code == 0 || code == THRUM_ENOMEM);
+        done += code == 0;
+        reported += code != 0;
+        for (int i = 0; i < WIDTH && code == 0; i++)
+            assert_int_equal(counts[i], ITERATIONS);
+        assert_int_equal(thrum_graph_free(graph), 0);
+        assert_int_equal(thrum_executor_free(ex), 0);
+    }
+    assert_true(done == 3 && reported > 0);
 }
 
 int main(int argc, char **argv)
@@ -295,6 +339,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_graphs_run_pipelined_as_their_edges_say),
         cmocka_unit_test(pipelined_runs_after_the_first_need_no_memory),
+        cmocka_unit_test(more_tasks_become_ready_than_there_is_memory_for),
     };
     stress = stress_begin(argv[0], 2, COUNT_OF(tests));
     return cmocka_run_group_tests(tests, NULL, NULL);
