@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The executor from the inside. Reading order: this file, run.c (how a graph runs), sources.c (where it begins), module.c
- * (graphs in graphs), start.c (how runs are started), queue.c (one run after the other),
+ * (graphs in graphs), pipelined.c (iterations that overlap), start.c (how runs are started), queue.c (one run after the other),
  * scope.c (spawn and join), door.c (what a worker keeps to itself, and how others get it), worker.c (finding work,
  * sleeping), handle.c (waiting), executor.c (making and ending it all).
  *
@@ -32,6 +32,7 @@
 #include "conc/ring.h"
 #include "model/graph.h"
 #include "model/terms.h"
+#include "model/next.h"
 #include "sched/life.h"
 #include "sys/park.h"
 #include "sys/topology.h"
@@ -93,6 +94,8 @@ struct thrum_handle {
     thrum_task *module_task;              /* that task, */
     _Atomic uint32_t module;              /* and enum module_state */
     uint64_t left;                        /* runs to go; only whoever ended the last one touches it */
+    uint64_t iteration;                   /* the one under way, likewise; of modules and the like: their task's */
+    uint64_t firings;                     /* of pipelined runs: iterations, in one run; else 0 */
     _Atomic(thrum__run *) run;            /* of graphs: while it runs, else NULL */
     _Atomic(const void *) ender;          /* the thread that calls the callbacks: the address of its thrum__self */
     _Atomic(thrum_handle *) awaited_from; /* a handle one of whose tasks waits for this one */
@@ -121,6 +124,8 @@ struct thrum__run {
     _Alignas(64) _Atomic size_t cursor; /* the first source that nobody has; written by all who take sources */
     _Alignas(64) thrum_handle *handle;  /* the rest is constant while strands > 0, but for the list links */
     thrum__root *root;                  /* where errors go and cancelling is asked */
+    const uint32_t *attention;          /* of the root; of a pipelined run a word that always asks for some */
+    const thrum__lanes *lanes;          /* of pipelined runs; else NULL */
     thrum_task **sources;
     size_t count;
     uint64_t tag;                          /* its number, shifted */
@@ -169,6 +174,7 @@ struct worker {
     thrum__worker spawn; /* first: a scope points to it */
     thrum__root *root;   /* of the task that runs; NULL between tasks */
     thrum__run *run;     /* of the graph's task that runs; NULL outside such */
+    uint64_t iteration;  /* of the task that runs, in a pipelined run */
     domain *domain;
     int depth; /* modules that it is in the middle of */
     thrum_executor *ex;
@@ -416,6 +422,8 @@ void thrum__run_work(worker *w, thrum__run *run, thrum_task *first);
 /* The same behind a task that has completed; `module`: its handle if it was one. */
 void thrum__run_work_behind(worker *w, thrum__run *run, thrum_task *completed, thrum_handle *module);
 void thrum__run_whole(worker *w, thrum__run *run);
+/* A task that is ready and may stay: to the worker's deque, or where that would hide how urgent it is. */
+void thrum__run_put(worker *w, thrum__run *run, thrum_task *task);
 /* An iteration has ended, detached functions too: whether there is another one. */
 bool thrum__run_goes_on(thrum_handle *handle);
 /* Everything of the run has ended. If it was a module's, and the worker that began it has left: its handle, with which the
@@ -424,6 +432,14 @@ thrum_handle *thrum__run_end(worker *w, thrum__run *run);
 /* Whether the only task of a graph that has but one is just a call; and calling it, without a run. */
 bool thrum__is_call(const thrum_graph *graph);
 void thrum__call_only_task(worker *w, thrum_handle *handle);
+
+/* ---- pipelined.c -------------------------------------------------------------------------------------------------- */
+
+/* What `complete` of run.c is, for a run with lanes. As there, NULL means that nothing has been pushed either: the caller may
+ * be about to leave the run. */
+thrum_task *thrum__pipelined_complete(worker *w, thrum__run *run, const thrum_task *task);
+/* The iteration of a task of the run that is under way. */
+uint64_t thrum__iteration_of(const thrum__run *run, const thrum_task *task);
 
 /* ---- sources.c ---------------------------------------------------------------------------------------------------- */
 
@@ -461,6 +477,8 @@ void thrum__keep_strand(worker *w, thrum__run *run);
 /* Whether the worker that has the ready task in hand may begin it now: else it has been sent to where it belongs, or waits
  * for what it needs. */
 bool thrum__admit(worker *w, thrum__run *run, thrum_task *task);
+/* It will not begin: the run is cancelled. */
+void thrum__skip(const thrum_task *task);
 /* A task has become ready. Whether the worker may keep it, to run it next or push it; else it has been sent. */
 bool thrum__may_stay(worker *w, thrum__run *run, thrum_task *task);
 /* Sends a special task that is ready: to its worker, or to all of its domain. */

@@ -110,6 +110,7 @@ static void handle_init(thrum_handle *handle, thrum_executor *ex, enum handle_wo
     handle->graph = NULL;
     handle->parent = NULL;
     handle->context = NULL;
+    handle->iteration = handle->firings = 0;
     atomic_store_explicit(&handle->run, NULL, memory_order_relaxed);
     atomic_store_explicit(&handle->ender, NULL, memory_order_relaxed);
     atomic_store_explicit(&handle->awaited_from, NULL, memory_order_relaxed);

@@ -61,7 +61,7 @@ static void unlink_locked(post_list *list, thrum__post *before, thrum__post *pos
 
 static void note_taken(const thrum__post *post)
 {
-    if (!post->completed)
+    if (!post->completed && thrum__is_special(post->task))
         atomic_store_explicit(&thrum__terms_of(post->task)->state, THRUM__BACK, memory_order_relaxed);
 }
 
@@ -290,4 +290,9 @@ bool thrum__admit(worker *w, thrum__run *run, thrum_task *task)
         return false;
     atomic_store_explicit(&terms->state, THRUM__NOT_POSTED, memory_order_relaxed);
     return true;
+}
+
+void thrum__skip(const thrum_task *task)
+{
+    atomic_store_explicit(&thrum__terms_of(task)->state, THRUM__NOT_POSTED, memory_order_relaxed);
 }

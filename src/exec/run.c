@@ -194,8 +194,16 @@ static void push(worker *w, thrum__run *run, thrum_task *task)
     wake_if_wanted(w);
 }
 
-/* Two tasks are ready: the one to run next. The other is pushed, or sent where a deque would hide how urgent it is, or show it
- * to those who may not run it. */
+/* Sent where a deque would hide how urgent it is, or show it to those who may not run it. */
+void thrum__run_put(worker *w, thrum__run *run, thrum_task *task)
+{
+    if (thrum__is_special(task) && (thrum__priority_of(task) > 0 || thrum__terms_of(task)->worker >= 0))
+        thrum__send(w, run, task);
+    else
+        push(w, run, task);
+}
+
+/* Two tasks are ready: the one to run next. The other waits. */
 static thrum_task *more_urgent(worker *w, thrum__run *run, thrum_task *chosen, thrum_task *ready)
 {
     if (!chosen)
@@ -205,10 +213,7 @@ static thrum_task *more_urgent(worker *w, thrum__run *run, thrum_task *chosen, t
         other = chosen;
         chosen = ready;
     }
-    if (thrum__is_special(other) && (thrum__priority_of(other) > 0 || thrum__terms_of(other)->worker >= 0))
-        thrum__send(w, run, other);
-    else
-        push(w, run, other);
+    thrum__run_put(w, run, other);
     return chosen;
 }
 
@@ -370,14 +375,14 @@ static void consider_going_alone(worker *w, thrum__run *run)
         thrum__alone_again(w, run);
 }
 
-/* A task has completed that may have terms. */
+/* In runs of every kind. */
 static thrum_task *complete_any(worker *w, thrum__run *run, const thrum_task *task)
 {
-    return complete(w, run, task);
+    return run->lanes ? thrum__pipelined_complete(w, run, task) : complete(w, run, task);
 }
 
-/* Tasks that are not just a function, cancelled runs, observers and traces. The task to run next, or NULL. In a cancelled run
- * functions are not called, but all is counted that would be; conditions name nothing, so loops end. */
+/* Tasks that are not just a function, cancelled runs, observers and traces, pipelined runs. The task to run next, or NULL. In
+ * a cancelled run functions are not called, but all is counted that would be; conditions name nothing, so loops end. */
 static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *run, thrum_task *task)
 {
     uint32_t attention = __atomic_load_n(&run->root->attention, __ATOMIC_RELAXED);
@@ -386,10 +391,15 @@ static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *
     bool completed = true;
     thrum_task *next = NULL;
     watch watch;
-    if (thrum__is_cancelled(attention))
+    if (thrum__is_cancelled(attention)) {
+        if (thrum__is_special(task))
+            thrum__skip(task);
         return condition ? NULL : complete_any(w, run, task);
+    }
     if (thrum__is_special(task) && !thrum__admit(w, run, task))
         return NULL;
+    uint64_t outer_iteration = w->iteration; /* the worker may be in the middle of another task that waits */
+    w->iteration = thrum__iteration_of(run, task);
     if (thrum__is_watched(attention))
         thrum__watch_begin(w, &watch, task, thrum_task_number(task));
     if (kind == THRUM__IS_CONDITION)
@@ -404,6 +414,7 @@ static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *
         task->fn.plain(task->arg);
     if (thrum__is_watched(attention))
         thrum__watch_end(w, &watch);
+    w->iteration = outer_iteration;
     if (condition && atomic_load_explicit(&run->sharing, memory_order_relaxed) == RUN_SHARED)
         consider_going_alone(w, run);
     if (kind == THRUM__IS_MODULE)
@@ -439,7 +450,7 @@ static HOT thrum_task *pop(worker *w, const thrum__run *run, int64_t base)
 /* Runs the task, what it makes ready, and all else that is in the deque from `base` on. */
 static void run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
 {
-    const uint32_t *attention = &run->root->attention;
+    const uint32_t *attention = run->attention;
     for (; task; task = pop(w, run, base)) {
         do
             task = step(w, run, attention, task);
@@ -450,7 +461,7 @@ static void run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
 static __attribute__((noinline, cold)) void run_at_once(worker *w, thrum__run *run, thrum_task *task)
 {
     while (task)
-        task = step(w, run, &run->root->attention, task);
+        task = step(w, run, run->attention, task);
 }
 
 /* The same where some tasks are more urgent than others: between two tasks it looks for one of high priority. */
@@ -462,7 +473,7 @@ static void run_carefully(worker *w, thrum__run *run, thrum_task *task, int64_t 
             push(w, run, task);
             task = urgent;
         }
-        task = step(w, run, &run->root->attention, task);
+        task = step(w, run, run->attention, task);
         if (!task)
             task = pop(w, run, base);
     }
@@ -501,15 +512,29 @@ static void run_sources_carefully(worker *w, thrum__run *run, size_t from, size_
         run_carefully(w, run, run->sources[from], base);
 }
 
+/* Tasks have more to do when they complete than their records tell. */
+static void run_first_firings(worker *w, thrum__run *run, size_t from, size_t to, int64_t base)
+{
+    size_t neighbours;
+    for (; from < to; from++)
+        run_from(w, run,
+                 run->sources ? run->sources[from] : thrum__task_number_at(run->handle->graph, from, &neighbours),
+                 base);
+}
+
 static void run_sources(worker *w, thrum__run *run, size_t from, size_t to, int64_t base)
 {
     const uint32_t *attention = &run->root->attention;
-    if (!run->sources) {
-        run_neighbours(w, run, from, to);
-        return;
-    }
     if (run->careful) {
         run_sources_carefully(w, run, from, to, base);
+        return;
+    }
+    if (run->lanes) {
+        run_first_firings(w, run, from, to, base);
+        return;
+    }
+    if (!run->sources) {
+        run_neighbours(w, run, from, to);
         return;
     }
     thrum_task *const *at = run->sources + from, *const *end = run->sources + to;
@@ -538,7 +563,8 @@ static void begin_iteration(worker *w, thrum__run *run)
 {
     /* Where there are conditions, nobody knows how many tasks run: a task in a loop would seem to take as long as the loop. */
     const thrum_graph *graph = run->handle->graph;
-    run->began = thrum__task_count(graph) >= TIMED_FROM && !graph->conditions ? thrum__now() : 0;
+    bool timed = thrum__task_count(graph) >= TIMED_FROM && !graph->conditions && !run->lanes;
+    run->began = timed ? thrum__now() : 0;
     atomic_store_explicit(&run->turn, 0, memory_order_relaxed);
     if (thrum__alone_begin(w, run))
         return;
@@ -565,6 +591,7 @@ bool thrum__run_goes_on(thrum_handle *handle)
         return false;
     if (handle->fn.until ? handle->fn.until(handle->arg) : --handle->left == 0)
         return false;
+    handle->iteration++;
     atomic_store_explicit(&handle->pending, 1, memory_order_relaxed);
     return true;
 }
@@ -708,6 +735,7 @@ void thrum__call_only_task(worker *w, thrum_handle *handle)
     thrum__run none, *outer_run = w->run;
     thrum__root *outer = w->root;
     none.handle = handle;
+    none.lanes = NULL;
     atomic_init(&none.sharing, RUN_ALONE);
     w->root = none.root = handle->root;
     w->run = &none;

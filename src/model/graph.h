@@ -105,6 +105,8 @@ typedef struct thrum__names {
 
 struct thrum__kept;
 struct thrum__terms_table;
+struct thrum__nexts;
+struct thrum__lanes;
 
 /* Bits of the state. 0: may be built on without further question. A graph that runs is frozen. */
 enum { THRUM__FROZEN = 1, THRUM__FAILED = 2 };
@@ -135,6 +137,11 @@ struct thrum_graph {
     size_t source_count;
     bool counted; /* some task waits for more than one */
     bool crowded; /* some task waits for more than can be counted */
+
+    struct thrum__nexts
+        *nexts; /* edges into the next iteration, and what pipelined runs need: see next.h. NULL: none */
+    struct thrum__lanes *lanes;
+    unsigned depth; /* of pipelined runs; 0: not set */
 
     /* For src/exec. `run` is the run under way, 0 for none, with the low bit set when others are queued: who starts a
      * run or ends one without a queue needs one exchange and no lock (exec/queue.c). */

@@ -513,6 +513,46 @@ TEST(measuring_visiting_and_drawing)
     exhaust(inspect_scenario);
 }
 
+/* ---- Pipelined runs ------------------------------------------------------------------------------------------------ */
+
+static enum outcome run_pipelined(thrum_graph *graph, thrum_graph *inner, atomic_int *count)
+{
+    enum { TASKS = 40, ITERATIONS = 5 };
+    thrum_task *tasks[TASKS];
+    for (int i = 0; i < 3; i++)
+        thrum_task_new(inner, count_up, count);
+    for (int i = 0; i < TASKS; i++) {
+        tasks[i] = i % 10 == 9 ? thrum_module_new(graph, inner) : thrum_task_new(graph, count_up, count);
+        if (i > 0)
+            thrum_precede_next(tasks[i], tasks[i - 1]);
+        if (i > 0 && i % 5)
+            thrum_edge(tasks[i - 1], tasks[i]);
+        if (i >= 19 && i % 10 == 9) /* one graph in four modules: they must not overlap, */
+            thrum_edge(tasks[i - 10], tasks[i]);
+    }
+    thrum_precede_next(tasks[TASKS - 1], tasks[9]); /* nor may their iterations */
+    thrum_graph_set_depth(graph, 3);
+    int code = thrum_run_pipelined(ex, graph, ITERATIONS);
+    if (code)
+        return outcome_of(code, false);
+    thrum_graph *clone = thrum_graph_clone(graph);
+    code = clone ? thrum_run_pipelined(ex, clone, ITERATIONS) : THRUM_ENOMEM;
+    return thrum_graph_free(clone) ? WRONG : outcome_of(code, *count == 2 * ITERATIONS * (TASKS - 4 + 4 * 3));
+}
+
+static enum outcome pipelined_scenario(void)
+{
+    atomic_int count = 0;
+    thrum_graph *graph = thrum_graph_new("pipelined"), *inner = thrum_graph_new("inner");
+    enum outcome outcome = graph && inner ? run_pipelined(graph, inner, &count) : REPORTED;
+    return thrum_graph_free(graph) || thrum_graph_free(inner) ? WRONG : outcome;
+}
+
+TEST(running_pipelined)
+{
+    exhaust(pipelined_scenario);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -536,6 +576,7 @@ int main(void)
         cmocka_unit_test(making_and_freeing_executors_with_a_trace),
         cmocka_unit_test(running_with_an_observer),
         cmocka_unit_test(measuring_visiting_and_drawing),
+        cmocka_unit_test(running_pipelined),
     };
     return run_in_scarcity(tests, COUNT_OF(tests));
 }
