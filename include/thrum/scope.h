@@ -93,6 +93,7 @@ typedef struct thrum__worker {
     thrum__spawn *end;   /* behind the last place; or NULL, to spawn the slow way */
     thrum__spawn *bar;   /* places from here on are the worker's own, and joined without asking */
     const int64_t *idle; /* negative: somebody sleeps who should be woken for new work */
+    uintptr_t low;       /* scopes below this address are joined the slow way: little may be left of the stack */
 } thrum__worker;
 
 struct thrum_scope {
@@ -160,6 +161,8 @@ static inline int thrum__inline_take(thrum__worker *worker, thrum__spawn *place)
 static inline int thrum__inline_join(thrum_scope *scope)
 {
     thrum__worker *worker = scope->worker;
+    if (__builtin_expect((uintptr_t)scope < worker->low, 0))
+        return thrum__join_slow(scope);
     while (worker->top != scope->first) {
         thrum__spawn *place = worker->top - 1;
         if (__builtin_expect(__atomic_load_n(&scope->root->attention, __ATOMIC_RELAXED) != 0, 0) ||

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "sys/barrier.h"
 #include "sys/clock.h"
+#include "sys/stack.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -170,6 +171,12 @@ static void drain(thrum_executor *ex)
     }
 }
 
+domain *thrum__domain(thrum_executor *ex, int number)
+{
+    (void)number;
+    return &ex->cpu;
+}
+
 /* ---- Workers ------------------------------------------------------------------------------------------------------ */
 
 static void worker_free(worker *w)
@@ -223,6 +230,7 @@ static worker *worker_add(thrum_executor *ex, enum worker_kind kind)
         thrum__door_open_for_ever(w);
     w->ex = ex;
     w->domain = d;
+    w->at_home = d == &ex->cpu;
     w->index = index;
     w->kind = kind;
     w->random = thrum__random_seed((uint64_t)index);
@@ -235,12 +243,27 @@ void *thrum__worker_thread(void *arg)
 {
     worker *w = arg;
     thrum__self = w;
+    w->spawn.low = thrum__stack_ask()->limit;
     if (w->kind == WORKER_OWN) {
         thrum__bind_self(w->ex->bind, w->index);
-        thrum__park(&w->sleep_parker); /* it was born asleep: see domain_init */
+        thrum__sleep_counted(w); /* it was born asleep: see domain_init */
     }
     thrum__live(w);
     return NULL;
+}
+
+/* With a stack of the size asked for or, where the system does not give that, of the usual one. */
+static int thread_start(worker *w)
+{
+    pthread_attr_t attributes;
+    int err = w->ex->stack_bytes && pthread_attr_init(&attributes) == 0 ? 0 : -1;
+    if (!err) {
+        err = pthread_attr_setstacksize(&attributes, w->ex->stack_bytes);
+        if (!err)
+            err = pthread_create(&w->thread, &attributes, thrum__worker_thread, w);
+        pthread_attr_destroy(&attributes);
+    }
+    return err ? pthread_create(&w->thread, NULL, thrum__worker_thread, w) : 0;
 }
 
 void thrum__spare_start(domain *d)
@@ -253,7 +276,7 @@ void thrum__spare_start(domain *d)
         thrum__life_leave(&d->life);
     if (w) {
         thrum__life_start_search(&d->life);
-        if (pthread_create(&w->thread, NULL, thrum__worker_thread, w) == 0) {
+        if (thread_start(w) == 0) {
             d->spares++;
         } else {
             w->kind = WORKER_GUEST; /* still good for that */
@@ -308,6 +331,7 @@ worker *thrum__guest_enter(thrum_executor *ex, bool anyway)
         return NULL;
     }
     w->outer = thrum__self;
+    w->spawn.low = thrum__own_stack.limit;
     thrum__self = w;
     /* A worker of another executor: while it is here it is not there. */
     if (w->outer)
@@ -406,6 +430,8 @@ static int read_config(thrum_executor *ex, const thrum_config *config)
     if (err)
         return err;
     ex->spawns = (size_t)thrum__option_number(THRUM__OPT_SPAWNS);
+    int64_t stack_mb = thrum__option_number(THRUM__OPT_STACK);
+    ex->stack_bytes = stack_mb < 0 ? 0 : (size_t)stack_mb << 20;
     ex->cpu.spares_most = ex->threadless ? 0 : (int)thrum__option_number(THRUM__OPT_SPARES);
     /* Looking is for machines where the one looked at can run meanwhile. */
     bool crowded = ex->workers > machine.usable || machine.usable == 1;
@@ -416,6 +442,7 @@ static int read_config(thrum_executor *ex, const thrum_config *config)
 static int domain_init(thrum_executor *ex)
 {
     domain *d = &ex->cpu;
+    ex->domains = 1;
     d->own = ex->workers;
     d->most = d->own + d->spares_most + GUESTS_MOST;
     d->workers = thrum__zalloc((size_t)d->most * sizeof *d->workers);
@@ -426,8 +453,10 @@ static int domain_init(thrum_executor *ex)
     /* The workers count as asleep before their threads are there, so that a first run need not wait for them to come up
      * and find nothing. */
     for (int i = 0; i < d->own; i++) {
-        if (!worker_add(ex, WORKER_OWN))
+        worker *w = worker_add(ex, WORKER_OWN);
+        if (!w)
             return -1;
+        atomic_init(&w->asleep, true);
         thrum__life_sleep(&d->life, i);
     }
     /* Without threads somebody must always be able to come in and work. */
@@ -437,7 +466,7 @@ static int domain_init(thrum_executor *ex)
 static void wake_all(domain *d)
 {
     for (int sleeper; (sleeper = thrum__life_wake_any(&d->life)) >= 0;)
-        thrum__unpark(&d->workers[sleeper]->sleep_parker);
+        thrum__wake_sleeper(d->workers[sleeper]);
 }
 
 static void stop_threads(thrum_executor *ex, int own_started)
@@ -478,7 +507,7 @@ static int start_threads(thrum_executor *ex)
 {
     domain *d = &ex->cpu;
     for (int i = 0; i < d->own; i++) {
-        int err = pthread_create(&d->workers[i]->thread, NULL, thrum__worker_thread, d->workers[i]);
+        int err = thread_start(d->workers[i]);
         if (err) {
             stop_threads(ex, i);
             return thrum__fault(THRUM_ESYSTEM, "thrum_executor_new: the system gives no thread for worker %d of %d: %s",

@@ -447,10 +447,10 @@ void thrum__queue_put(domain *d, thrum_handle *handle)
     /* Sequentially consistent, as is the change of the life cycle's word by whoever goes to sleep: either this thread
      * sees the sleeper, or the sleeper sees this. */
     atomic_fetch_add_explicit(&d->waiting, 1, memory_order_seq_cst);
-    thrum__parker *sleeper = thrum__wake_later_locked(d);
+    worker *sleeper = thrum__wake_later_locked(d);
     thrum__lock_give(&d->lock);
     if (sleeper)
-        thrum__unpark(sleeper);
+        thrum__wake_sleeper(sleeper);
 }
 
 /* The worker still counts as searching: if it is the last one, it looks for more work when it ends that. */
@@ -556,6 +556,8 @@ int thrum_scope_run(thrum_executor *ex, thrum_scope_fn *fn, void *arg)
         return thrum__fault(THRUM_EINVAL, "thrum_scope_run: the function is NULL");
     ex = thrum__executor_or_default(ex);
     int err = ex ? thrum__executor_usable(ex, "thrum_scope_run") : thrum__last_code();
+    if (!err && thrum__self && thrum__stack_spent(thrum__self))
+        err = thrum__too_deep();
     if (err)
         return err;
     thrum_handle *handle = thrum__handle_new(ex, WORK_SCOPE);
@@ -599,6 +601,9 @@ static bool find_for(worker *w, thrum_handle *handle, bool in_task, found *f)
         thrum__run *run = atomic_load_explicit(&handle->run, memory_order_acquire);
         if (thrum__run_join_open(w->domain, handle->graph, f) || (run && thrum__find_in(w, run, f)))
             return true;
+        for (int level = 0; level < POST_LEVELS; level++)
+            if (thrum__post_take(w->domain, (enum post_level)level, handle->root, f))
+                return true;
     }
     return find_function(w, handle, f) || (w->ex->threadless && !in_task && thrum__find(w, f));
 }
@@ -654,6 +659,7 @@ void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task)
     int64_t looking_since = 0;
     found f;
     while (!thrum__is_done(handle)) {
+        thrum__sources_poll(w->ex);
         if (find_for(w, handle, in_task, &f)) {
             thrum__perform(w, &f);
             looking_since = 0;

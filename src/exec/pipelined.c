@@ -79,8 +79,21 @@ static void push(struct walk *walk, thrum_task *task)
 {
     if (walk->alone)
         thrum__alone_leave(walk->w);
-    thrum__run_push(walk->w, walk->run, task);
+    thrum__run_put(walk->w, walk->run, task);
     walk->alone = thrum__alone_enter(walk->w, walk->run);
+}
+
+/* Whether the worker may run it. One of another domain sends home what has no terms. */
+static bool may_stay(const struct walk *walk, thrum_task *task)
+{
+    worker *w = walk->w;
+    if (w->at_home || thrum__is_special(task))
+        return thrum__may_stay(w, walk->run, task);
+    thrum__post *post = &walk->run->lanes->posts[thrum_task_number(task)];
+    thrum__keep_strand(w, walk->run);
+    *post = (thrum__post){.run = walk->run, .task = task};
+    thrum__post_put(&w->ex->cpu, POST_NORMAL, post);
+    return false;
 }
 
 static void choose_or_push(struct walk *walk, thrum_task *task, enum rank rank)
@@ -102,7 +115,9 @@ static inline void arrive(struct walk *walk, uint32_t number, uint32_t slot, enu
     if (!last || !advance(walk->run, lane))
         return;
     size_t neighbours;
-    choose_or_push(walk, thrum__task_number_at(walk->run->handle->graph, number, &neighbours), rank);
+    thrum_task *task = thrum__task_number_at(walk->run->handle->graph, number, &neighbours);
+    if (may_stay(walk, task))
+        choose_or_push(walk, task, rank);
 }
 
 thrum_task *thrum__pipelined_complete(worker *w, thrum__run *run, const thrum_task *task)

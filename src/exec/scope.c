@@ -59,7 +59,7 @@ enum { MORE_ROOT = 1, MORE_GRAPHS = 2, MORE_DETACHED = 4 };
 /* A worker without room: what scopes point to that must not push. */
 static const int64_t nobody_sleeps = 0;
 static thrum__spawn no_place;
-static thrum__worker no_worker = {&no_place, &no_place, &no_place, &nobody_sleeps};
+static thrum__worker no_worker = {&no_place, &no_place, &no_place, &nobody_sleeps, 0};
 
 struct scope_graph {
     struct scope_graph *next;
@@ -92,7 +92,7 @@ static void call_spawned(worker *w, thrum__root *root, thrum_scope_fn *fn, void 
 {
     uint32_t attention = __atomic_load_n(&root->attention, __ATOMIC_RELAXED);
     watch watch;
-    if (thrum__is_cancelled(attention))
+    if (thrum__is_cancelled(attention) || thrum__fails_too_deep(w, root))
         return;
     if (w && thrum__is_watched(attention))
         thrum__watch_begin(w, &watch, NULL, -1);
@@ -230,7 +230,8 @@ static void wait_for_thief(worker *w, thrum__spawn *place)
         if (is_settled(state))
             return;
         worker *thief = (worker *)(state & ~(uintptr_t)STATE_BITS);
-        if ((state & RUNNING) && thrum__spawn_steal(w, thief, place, &f)) {
+        if ((state & RUNNING) && !thrum__stack_spent(w) && thrum__spawn_steal(w, thief, place, &f)) {
+            thrum__count_owner(&w->tally.steals, 1);
             thrum__spawn_run(w, &f);
             looking_since = 0;
             continue;
@@ -238,8 +239,10 @@ static void wait_for_thief(worker *w, thrum__spawn *place)
         int64_t now = thrum__now();
         if (!looking_since)
             looking_since = now;
-        if (state & RUNNING)
+        if (state & RUNNING) {
+            thrum__count_owner(&w->tally.wasted, 1);
             thrum__door_look_at(thief, now);
+        }
         if (now - looking_since > w->domain->spin_ns)
             park_for_thief(w, place);
         for (int i = 0; i < 8 && !is_settled(state_of(place)); i++)

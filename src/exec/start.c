@@ -99,6 +99,7 @@ void thrum__run_init(thrum__run *run, thrum_handle *handle)
     run->sources = handle->graph->sources;
     run->count = handle->graph->source_count;
     run->divisor = divisor_for(&handle->ex->cpu);
+    run->careful = thrum__has_priorities(handle->graph);
     atomic_store_explicit(&handle->run, run, memory_order_release);
 }
 
@@ -153,11 +154,19 @@ static int start(thrum_graph *graph, thrum_handle *handle, struct times times, b
 
 /* ---- Starting runs ------------------------------------------------------------------------------------------------ */
 
+int thrum__may_run_here(const thrum_handle *handle)
+{
+    return handle->graph->terms ? thrum__terms_check(handle->graph, handle->ex->workers, handle->ex->domains) : 0;
+}
+
 /* A run that was cancelled while it was queued calls nothing of the user's any more. */
 static bool has_nothing_to_do(const thrum_handle *handle)
 {
     if (handle->left == 0 || handle->graph->source_count == 0)
         return true;
+    int err = thrum__may_run_here(handle);
+    if (err)
+        thrum__root_fail(handle->root, err, thrum__last_fault());
     if (thrum__is_cancelled(__atomic_load_n(&handle->root->attention, __ATOMIC_RELAXED)))
         return true;
     return handle->fn.until && handle->fn.until(handle->arg);
@@ -182,6 +191,8 @@ static void begin(thrum_handle *handle, worker *w)
 void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root)
 {
     bool now = false;
+    if (thrum__fails_too_deep(w, root))
+        return;
     thrum_handle *handle = thrum__handle_borrow(w);
     if (handle) {
         handle->root = root;
@@ -342,6 +353,8 @@ static int run_times(thrum_executor *ex, thrum_graph *graph, struct times times)
     int err = may_start(&ex, graph, "thrum_run");
     if (err || (err = runs_itself(self, graph)))
         return err;
+    if (self && thrum__stack_spent(self))
+        return thrum__too_deep();
     if (self && self->ex == ex)
         return run_as(self, graph, times, self);
     worker *guest = ex->callers_help ? thrum__guest_enter(ex, false) : NULL;

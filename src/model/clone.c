@@ -6,6 +6,7 @@
 #include "model/next.h"
 
 #include "base/alloc.h"
+#include "model/terms.h"
 
 /* Arguments that the graph owns are copied for the clone, which must not depend on it. */
 static int copy_argument(const thrum_graph *graph, thrum_graph *clone, thrum_task *task)
@@ -29,6 +30,8 @@ static int copy_task(const thrum_graph *graph, thrum_graph *clone, const thrum_t
     copy->strong = thrum__kind_of(task);
     const char *name = thrum_task_name(task);
     int err = *name ? thrum_task_set_name(copy, name) : 0;
+    if (!err)
+        err = thrum__terms_copy(task, copy);
     return err ? err : copy_argument(graph, clone, copy);
 }
 

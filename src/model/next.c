@@ -277,13 +277,22 @@ static int lanes_alloc(thrum_graph *graph)
     lanes->links = (uint32_t *)(void *)(lanes->first + lanes_bytes);
     memset(lanes->first, 0, lanes_bytes);
     graph->lanes = lanes;
-    return 0;
+    if (!graph->terms || graph->terms->most_domain == 0)
+        return 0;
+    lanes->posts = thrum__zalloc(count * sizeof *lanes->posts);
+    if (lanes->posts)
+        return 0;
+    thrum__lanes_drop(graph);
+    return thrum__fault(THRUM_ENOMEM, "thrum_run_pipelined: no memory for the counters of graph '%s'",
+                        graph->names->graph);
 }
 
 void thrum__lanes_drop(thrum_graph *graph)
 {
-    if (graph->lanes)
-        thrum__array_keep(graph->lanes, graph->lanes->bytes);
+    if (!graph->lanes)
+        return;
+    thrum__free(graph->lanes->posts);
+    thrum__array_keep(graph->lanes, graph->lanes->bytes);
     graph->lanes = NULL;
 }
 

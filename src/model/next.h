@@ -27,7 +27,7 @@
 #ifndef THRUM_MODEL_NEXT_H
 #define THRUM_MODEL_NEXT_H
 
-#include "model/graph.h"
+#include "model/terms.h"
 
 enum { THRUM__DEPTH_DEFAULT = 2 };
 
@@ -58,6 +58,7 @@ typedef struct thrum__lanes {
     uint32_t depth;
     char *first;
     uint32_t *links;
+    thrum__post *posts; /* of graphs with tasks in other domains, whose workers may make any task ready: one for each */
 } thrum__lanes;
 
 static inline thrum__lane *thrum__lane_at(const thrum__lanes *lanes, size_t number)
