@@ -65,11 +65,12 @@ static void note_taken(const thrum__post *post)
         atomic_store_explicit(&thrum__terms_of(post->task)->state, THRUM__BACK, memory_order_relaxed);
 }
 
-/* The oldest that belongs to the run or the root, if one is given. */
+/* The oldest that belongs to the root, or is a task of the run that is to begin, if one is given. */
 static thrum__post *take_locked(post_list *list, const thrum__run *run, const thrum__root *root)
 {
     thrum__post *before = NULL, *post = list->first;
-    while (post && ((run && post->run != run) || (root && ((thrum__run *)post->run)->root != root))) {
+    while (post &&
+           ((run && (post->run != run || post->completed)) || (root && ((thrum__run *)post->run)->root != root))) {
         before = post;
         post = post->next;
     }
