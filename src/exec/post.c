@@ -242,7 +242,7 @@ static void fail_named_again(const thrum__run *run, const thrum_task *task)
 }
 
 /* The task is going to wait; false if it does already. */
-static bool begin_waiting(thrum__terms *terms)
+static bool set_away(thrum__terms *terms)
 {
     uint32_t seen = atomic_load_explicit(&terms->state, memory_order_relaxed);
     while (seen != THRUM__AWAY)
@@ -252,20 +252,48 @@ static bool begin_waiting(thrum__terms *terms)
     return false;
 }
 
-void thrum__send(worker *w, thrum__run *run, thrum_task *task)
+bool thrum__begin_waiting(worker *w, thrum__run *run, thrum_task *task)
 {
     thrum__terms *terms = thrum__terms_of(task);
-    if (!begin_waiting(terms)) {
+    if (!set_away(terms)) {
         fail_named_again(run, task);
-        return;
+        return false;
     }
     thrum__keep_strand(w, run);
     terms->post.run = run;
-    domain *d = thrum__domain(w->ex, terms->domain);
+    return true;
+}
+
+static void route(thrum__post *post, enum post_level level)
+{
+    const thrum__terms *terms = thrum__terms_of(post->task);
+    domain *d = thrum__domain(((thrum__run *)post->run)->handle->ex, terms->domain);
     if (terms->worker >= 0)
-        post_to_worker(d->workers[terms->worker], &terms->post);
+        post_to_worker(d->workers[terms->worker], post);
     else
-        thrum__post_put(d, level_of(terms), &terms->post);
+        thrum__post_put(d, level, post);
+}
+
+void thrum__send(worker *w, thrum__run *run, thrum_task *task)
+{
+    thrum__terms *terms = thrum__terms_of(task);
+    if (thrum__begin_waiting(w, run, task))
+        route(&terms->post, level_of(terms));
+}
+
+/* Others may wait for what it holds: it is not to wait long, even if it is not urgent itself. */
+void thrum__post_woken(thrum__post *post)
+{
+    route(post, thrum__terms_of(post->task)->priority > 0 ? POST_HIGH : POST_NORMAL);
+}
+
+bool thrum__take_woken(const worker *w, thrum__run *run, const thrum__post *post)
+{
+    if (!fits(w, thrum__terms_of(post->task)))
+        return false;
+    note_taken(post);
+    atomic_fetch_sub_explicit(&run->strands, 1, memory_order_relaxed);
+    return true;
 }
 
 /* Low ones wait until nothing else is found. */
@@ -287,6 +315,8 @@ bool thrum__admit(worker *w, thrum__run *run, thrum_task *task)
 {
     thrum__terms *terms = thrum__terms_of(task);
     if (!thrum__may_stay(w, run, task))
+        return false;
+    if (terms->acquire_count && !thrum__tokens_acquire(w, run, task))
         return false;
     atomic_store_explicit(&terms->state, THRUM__NOT_POSTED, memory_order_relaxed);
     return true;
