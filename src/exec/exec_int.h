@@ -20,7 +20,8 @@
  * under which domain->lock may be taken:
  *   worker->door (what of a worker's work is shown),
  *   graph->lock (a graph's queue of runs), domain->lock (shared queue), ex->lock (pools, new workers), handle->lock
- *   (callbacks), and default_lock in executor.c, which is held while the default executor is made.
+ *   (callbacks; in thrum_cancel semaphores' locks and domain->lock are taken under it), the locks of semaphores
+ *   (semaphore.c has rules for those), and default_lock in executor.c, which is held while the default executor is made.
  */
 #ifndef THRUM_EXEC_INT_H
 #define THRUM_EXEC_INT_H
@@ -493,6 +494,15 @@ void thrum__skip(const thrum_task *task);
 bool thrum__may_stay(worker *w, thrum__run *run, thrum_task *task);
 /* Sends a special task that is ready: to its worker, or to all of its domain. */
 void thrum__send(worker *w, thrum__run *run, thrum_task *task);
+/* A special task is going to wait: with a strand kept, and its post is the caller's to put somewhere. False: it waits already,
+ * and the run has failed. */
+bool thrum__begin_waiting(worker *w, thrum__run *run, thrum_task *task);
+/* A task that has waited is sent to where it belongs. Any thread. */
+void thrum__post_woken(thrum__post *post);
+/* The same to a worker that has a strand in the same run, and needs none from the post: false if it may not run it. */
+bool thrum__take_woken(const worker *w, thrum__run *run, const thrum__post *post);
+/* The same for one that has not gone anywhere. */
+void thrum__end_waiting(thrum__run *run, const thrum__post *post);
 /* Puts a post, with a strand kept, where the domain's workers find it. Any thread. From then on the run may end at any moment,
  * and the executor with it. */
 void thrum__post_put(domain *d, enum post_level level, thrum__post *post);
@@ -504,6 +514,20 @@ thrum_task *thrum__post_take_urgent(worker *w, thrum__run *run);
 /* Wakes those who sleep although tasks are pinned to them. */
 void thrum__wake_pinned(domain *d);
 int thrum__priority_of(const thrum_task *task);
+
+/* ---- semaphore.c -------------------------------------------------------------------------------------------------- */
+
+/* Before a special task that lists tokens begins: false if it waits for them. */
+bool thrum__tokens_acquire(worker *w, thrum__run *run, thrum_task *task);
+/* After it has completed, if it lists some to be given back. A task of the run that got tokens by this may be returned: for
+ * the caller to run. */
+thrum_task *thrum__tokens_release(worker *w, thrum__run *run, const thrum_task *task);
+/* It is skipped in a cancelled run: if it was sent with tokens, it gives them back. */
+void thrum__tokens_skip(const thrum_task *task);
+/* A run of a graph that uses semaphores has ended, or one of several in a row. */
+void thrum__tokens_end(const thrum__run *run);
+/* What waits for tokens and belongs to the root leaves. */
+void thrum__tokens_cancel(thrum__root *root);
 
 /* ---- event.c ------------------------------------------------------------------------------------------------------ */
 

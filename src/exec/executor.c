@@ -36,6 +36,7 @@ static void prepare_process(void)
 {
     pthread_atfork(NULL, NULL, count_fork);
     thrum__handles_init();
+    thrum__on_cancelled(thrum__tokens_cancel);
 }
 
 bool thrum__executor_foreign(const thrum_executor *ex)

@@ -27,7 +27,10 @@ typedef struct thrum__terms {
     thrum__post post;       /* a task waits in one place at a time */
     _Atomic uint32_t state; /* enum thrum__post_state */
     int8_t priority;        /* enum thrum_priority */
+    _Atomic bool granted;   /* it has waited for its tokens, and has them: see exec/semaphore.c */
     int worker, domain;     /* -1: any worker */
+    struct thrum__demand *acquires, *releases;
+    size_t acquire_count, release_count;
 } thrum__terms;
 
 typedef struct thrum__terms_table {
@@ -36,6 +39,9 @@ typedef struct thrum__terms_table {
     bool priorities;                         /* some task is not of normal priority */
     int most_worker, most_domain;            /* the largest that some task is pinned to; -1 and 0 for none */
     const thrum_task *at_worker, *at_domain; /* and such a task */
+    struct thrum__use *uses;                 /* of semaphores, the newest first */
+    struct thrum__use **use_slots;           /* the same, to be found by their semaphores */
+    size_t use_capacity, use_count;          /* the former is a power of two */
 } thrum__terms_table;
 
 /* Of a special task. */
@@ -54,6 +60,9 @@ static inline bool thrum__has_priorities(const thrum_graph *graph)
 thrum__terms *thrum__terms_change(thrum_task *task, const char *what);
 
 void thrum__terms_drop(thrum_graph *graph);
+
+/* A graph's table, made if there is none; NULL without memory. */
+thrum__terms_table *thrum__terms_table_of(thrum_graph *graph);
 
 /* The same terms for the task with the same number in a clone. 0 or THRUM_ENOMEM. */
 int thrum__terms_copy(const thrum_task *task, thrum_task *copy);
