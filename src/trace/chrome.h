@@ -11,8 +11,9 @@
 #include <stddef.h>
 
 typedef struct thrum__track {
-    const char *kind;
-    int index;
+    const char *domain, *kind; /* domain: "" for the first */
+    int index;                 /* in its domain */
+    int number;                /* in the executor; each track has another */
     const thrum__ring *ring;
 } thrum__track;
 
