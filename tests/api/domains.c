@@ -12,7 +12,7 @@ enum { DOMAINS_MOST = 64 };
 
 static thrum_executor *executor_of(int home, const int *workers, int count)
 {
-    static char names[DOMAINS_MOST][8];
+    static char names[DOMAINS_MOST][16];
     static thrum_domain_config configs[DOMAINS_MOST];
     for (int i = 0; i < count; i++) {
         snprintf(names[i], sizeof names[i], "d%d", i + 1);
