@@ -63,6 +63,12 @@ THRUM_API thrum_executor *thrum_executor_default(void);
  * 0 when there is no executor. */
 THRUM_API int thrum_executor_workers(const thrum_executor *ex);
 
+/* Another number of workers, 1 to 1024, of domain 0, while nothing runs on the executor: THRUM_EBUSY otherwise, also from one
+ * of its own tasks. Other threads must not use the executor meanwhile. Without memory nothing changes; where the system gives
+ * too few threads (THRUM_ESYSTEM) it goes on with those. THRUM_EINVAL for a wrong number, and for an executor without
+ * threads. Workers may have other numbers afterwards. */
+THRUM_API int thrum_executor_resize(thrum_executor *ex, int workers);
+
 /* Waits until everything that was started on it has ended. The errors of runs and submitted functions belong to their
  * handles; of functions without one (thrum_async) the first error is returned here, once, and `thrum_message(ex)` tells
  * it. From one of its own tasks: THRUM_EDEADLOCK. */
