@@ -658,7 +658,7 @@ static void note_pace(const worker *w, const thrum__run *run)
     if (!run->began)
         return;
     bool shared = atomic_load_explicit(&run->sharing, memory_order_relaxed) == RUN_SHARED;
-    int64_t all = (thrum__now() - run->began) * (shared ? w->domain->life.limit : 1);
+    int64_t all = (thrum__now() - run->began) * (shared ? w->ex->cpu.life.limit : 1);
     thrum_graph *graph = run->handle->graph;
     graph->task_ns = 1 + all / (int64_t)thrum__task_count(graph);
 }
