@@ -21,6 +21,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 THRUM_BEGIN_C
 
@@ -62,6 +63,20 @@ THRUM_API int thrum_executor_wait(thrum_executor *ex);
 /* The number of the worker that runs the calling task: 0 to thrum_executor_workers - 1 for the executor's threads, above
  * that for helping callers and stand-ins. -1 outside tasks. */
 THRUM_API int thrum_worker_index(void);
+
+/* What a worker did for want of work, counted since the executor was made. A steal is a look at what another worker has to
+ * offer: with success, or wasted. A search that ends with neither work nor company puts the worker to sleep; the beginning
+ * counts as sleep, so a worker with more sleeps than wakes is asleep. Naps are short pauses while others have work that is
+ * better left to them. Looks at queues that belong to no worker are not counted. */
+typedef struct thrum_worker_stats {
+    uint64_t steals, wasted_steals;
+    uint64_t sleeps, wakes, naps;
+} thrum_worker_stats;
+
+/* Of one worker, by its number, or with -1 of all together, those above thrum_executor_workers included. While the executor
+ * works, the numbers are those of some recent moment, not the same one for each. THRUM_EINVAL: there is no such worker (yet,
+ * if the number is above: helpers get theirs when they first come). */
+THRUM_API int thrum_executor_stats(thrum_executor *ex, int worker, thrum_worker_stats *stats);
 
 /* Calls fn(arg) soon on some worker. `thrum_async` forgets it, `thrum_submit` returns a handle (NULL on failure). */
 THRUM_API int thrum_async(thrum_executor *ex, thrum_fn *fn, void *arg);

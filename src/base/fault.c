@@ -27,6 +27,8 @@ static const struct {
     {THRUM_ECHOICE, "THRUM_ECHOICE", "a condition named a successor that it does not have"},
     {THRUM_ECANCELLED, "THRUM_ECANCELLED", "it was cancelled"},
     {THRUM_ERACE, "THRUM_ERACE", "a condition and other predecessors race for a task"},
+    {THRUM_ESEMAPHORE, "THRUM_ESEMAPHORE", "a semaphore was released too often"},
+    {THRUM_EEVENT, "THRUM_EEVENT", "an event was released twice, or is none"},
 };
 
 static size_t find_code(int code)

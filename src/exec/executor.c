@@ -171,6 +171,12 @@ static void drain(thrum_executor *ex)
     }
 }
 
+domain *thrum__domain(thrum_executor *ex, int number)
+{
+    (void)number;
+    return &ex->cpu;
+}
+
 /* ---- Workers ------------------------------------------------------------------------------------------------------ */
 
 static void worker_free(worker *w)
@@ -225,6 +231,7 @@ static worker *worker_add(thrum_executor *ex, enum worker_kind kind)
         thrum__door_open_for_ever(w);
     w->ex = ex;
     w->domain = d;
+    w->at_home = d == &ex->cpu;
     w->index = index;
     w->kind = kind;
     w->random = thrum__random_seed((uint64_t)index);
@@ -240,7 +247,7 @@ void *thrum__worker_thread(void *arg)
     w->spawn.low = thrum__stack_ask()->limit;
     if (w->kind == WORKER_OWN) {
         thrum__bind_self(w->ex->bind, w->index);
-        thrum__park(&w->sleep_parker); /* it was born asleep: see domain_init */
+        thrum__sleep_counted(w); /* it was born asleep: see domain_init */
     }
     thrum__live(w);
     return NULL;
@@ -436,6 +443,7 @@ static int read_config(thrum_executor *ex, const thrum_config *config)
 static int domain_init(thrum_executor *ex)
 {
     domain *d = &ex->cpu;
+    ex->domains = 1;
     d->own = ex->workers;
     d->most = d->own + d->spares_most + GUESTS_MOST;
     d->workers = thrum__zalloc((size_t)d->most * sizeof *d->workers);
@@ -446,8 +454,10 @@ static int domain_init(thrum_executor *ex)
     /* The workers count as asleep before their threads are there, so that a first run need not wait for them to come up
      * and find nothing. */
     for (int i = 0; i < d->own; i++) {
-        if (!worker_add(ex, WORKER_OWN))
+        worker *w = worker_add(ex, WORKER_OWN);
+        if (!w)
             return -1;
+        atomic_init(&w->asleep, true);
         thrum__life_sleep(&d->life, i);
     }
     /* Without threads somebody must always be able to come in and work. */
@@ -457,7 +467,7 @@ static int domain_init(thrum_executor *ex)
 static void wake_all(domain *d)
 {
     for (int sleeper; (sleeper = thrum__life_wake_any(&d->life)) >= 0;)
-        thrum__unpark(&d->workers[sleeper]->sleep_parker);
+        thrum__wake_sleeper(d->workers[sleeper]);
 }
 
 static void stop_threads(thrum_executor *ex, int own_started)

@@ -110,6 +110,7 @@ static void handle_init(thrum_handle *handle, thrum_executor *ex, enum handle_wo
     handle->graph = NULL;
     handle->parent = NULL;
     handle->context = NULL;
+    handle->iteration = handle->firings = 0;
     atomic_store_explicit(&handle->run, NULL, memory_order_relaxed);
     atomic_store_explicit(&handle->ender, NULL, memory_order_relaxed);
     atomic_store_explicit(&handle->awaited_from, NULL, memory_order_relaxed);
@@ -446,10 +447,10 @@ void thrum__queue_put(domain *d, thrum_handle *handle)
     /* Sequentially consistent, as is the change of the life cycle's word by whoever goes to sleep: either this thread
      * sees the sleeper, or the sleeper sees this. */
     atomic_fetch_add_explicit(&d->waiting, 1, memory_order_seq_cst);
-    thrum__parker *sleeper = thrum__wake_later_locked(d);
+    worker *sleeper = thrum__wake_later_locked(d);
     thrum__lock_give(&d->lock);
     if (sleeper)
-        thrum__unpark(sleeper);
+        thrum__wake_sleeper(sleeper);
 }
 
 /* The worker still counts as searching: if it is the last one, it looks for more work when it ends that. */
@@ -600,6 +601,9 @@ static bool find_for(worker *w, thrum_handle *handle, bool any, found *f)
         thrum__run *run = atomic_load_explicit(&handle->run, memory_order_acquire);
         if (thrum__run_join_open(w->domain, handle->graph, f) || (run && thrum__find_in(w, run, f)))
             return true;
+        for (int level = 0; level < POST_LEVELS; level++)
+            if (thrum__post_take(w->domain, (enum post_level)level, handle->root, f))
+                return true;
     }
     return find_function(w, handle, f) || (any && thrum__find(w, f));
 }
@@ -652,6 +656,7 @@ static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool ope
     int64_t looking_since = 0;
     found f;
     while (!thrum__is_done(handle)) {
+        thrum__sources_poll(w->ex);
         if (find_for(w, handle, any, &f)) {
             thrum__perform(w, &f);
             looking_since = 0;

@@ -242,6 +242,7 @@ static void wait_for_thief(worker *w, thrum__spawn *place, bool open)
             return;
         worker *thief = (worker *)(state & ~(uintptr_t)STATE_BITS);
         if ((state & RUNNING) && !thrum__stack_spent(w) && thrum__spawn_steal(w, thief, place, &f)) {
+            thrum__count_owner(&w->tally.steals, 1);
             thrum__spawn_run(w, &f);
             looking_since = 0;
             continue;
@@ -255,8 +256,10 @@ static void wait_for_thief(worker *w, thrum__spawn *place, bool open)
             looking_since = now;
         if (open)
             thrum__door_look(w, now);
-        else if (state & RUNNING)
+        else if (state & RUNNING) {
+            thrum__count_owner(&w->tally.wasted, 1);
             thrum__door_look_at(thief, now);
+        }
         if (now - looking_since > w->domain->spin_ns)
             park_for_thief(w, place);
         for (int i = 0; i < 8 && !is_settled(state_of(place)); i++)

@@ -87,13 +87,19 @@ void thrum__run_detached_ended(thrum_handle *handle)
         thrum__run_end(NULL, run);
 }
 
+/* Takes every task to the slow path. */
+static const uint32_t always = UINT32_C(0x80000000);
+
 void thrum__run_init(thrum__run *run, thrum_handle *handle)
 {
     run->handle = handle;
     run->root = handle->root;
+    run->lanes = handle->firings ? handle->graph->lanes : NULL;
+    run->attention = run->lanes ? &always : &run->root->attention;
     run->sources = handle->graph->sources;
     run->count = handle->graph->source_count;
     run->divisor = divisor_for(&handle->ex->cpu);
+    run->careful = thrum__has_priorities(handle->graph);
     atomic_store_explicit(&handle->run, run, memory_order_release);
 }
 
@@ -107,6 +113,8 @@ void thrum__run_begin(thrum_handle *handle, worker *w)
         return;
     }
     thrum__run_init(run, handle);
+    if (run->lanes)
+        thrum__lanes_begin(handle->graph);
     if (!w) {
         thrum__run_begin_published(run, ex);
         return;
@@ -119,6 +127,7 @@ struct times {
     uint64_t n;
     thrum_until_fn *until;
     void *arg, *context;
+    uint64_t firings; /* with n = 1: pipelined, that many iterations */
 };
 
 static void set_times(thrum_handle *handle, struct times times)
@@ -127,6 +136,7 @@ static void set_times(thrum_handle *handle, struct times times)
     handle->fn.until = times.until;
     handle->arg = times.arg;
     handle->context = times.context;
+    handle->firings = times.firings;
 }
 
 /* A handle at work on the graph, or queued for it. With *now the caller begins it. */
@@ -144,11 +154,19 @@ static int start(thrum_graph *graph, thrum_handle *handle, struct times times, b
 
 /* ---- Starting runs ------------------------------------------------------------------------------------------------ */
 
+int thrum__may_run_here(const thrum_handle *handle)
+{
+    return handle->graph->terms ? thrum__terms_check(handle->graph, handle->ex->workers, handle->ex->domains) : 0;
+}
+
 /* A run that was cancelled while it was queued calls nothing of the user's any more. */
 static bool has_nothing_to_do(const thrum_handle *handle)
 {
     if (handle->left == 0 || handle->graph->source_count == 0)
         return true;
+    int err = thrum__may_run_here(handle);
+    if (err)
+        thrum__root_fail(handle->root, err, thrum__last_fault());
     if (thrum__is_cancelled(__atomic_load_n(&handle->root->attention, __ATOMIC_RELAXED)))
         return true;
     return handle->fn.until && handle->fn.until(handle->arg);
@@ -176,8 +194,10 @@ void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root, bool op
     if (thrum__fails_too_deep(w, root))
         return;
     thrum_handle *handle = thrum__handle_borrow(w);
-    if (handle)
+    if (handle) {
         handle->root = root;
+        handle->iteration = thrum_iteration();
+    }
     if (!handle || start(graph, handle, (struct times){.n = 1}, &now)) {
         thrum__root_fail(root, thrum__last_code(), thrum__last_fault());
     } else {
@@ -277,7 +297,8 @@ static int runs_itself(const worker *self, const thrum_graph *graph)
 /* A graph of one task that is no module is a call: there is nothing to share and nobody can join, so it needs no run. */
 static bool is_one_call(const thrum_graph *graph, struct times times)
 {
-    return times.n == 1 && !times.until && graph->source_count == 1 && !graph->sources && thrum__is_call(graph);
+    return times.n == 1 && !times.until && !times.firings && graph->source_count == 1 && !graph->sources &&
+           thrum__is_call(graph);
 }
 
 static thrum_handle *single_handle(worker *guest)
@@ -354,7 +375,7 @@ static int run_times(thrum_executor *ex, thrum_graph *graph, struct times times)
         return run_as(self, graph, times, self);
     worker *guest = ex->callers_help ? thrum__guest_enter(ex, false) : NULL;
     if (guest) {
-        if (self || ex->trace || !run_at_hand(guest, graph, times, &err))
+        if (self || ex->trace || times.firings || !run_at_hand(guest, graph, times, &err))
             err = run_as(guest, graph, times, self);
         thrum__guest_leave(guest);
         return err;
@@ -375,6 +396,21 @@ int thrum_run_until(thrum_executor *ex, thrum_graph *graph, thrum_until_fn *done
     if (!done)
         return thrum__fault(THRUM_EINVAL, "thrum_run_until: the function is NULL");
     return run_times(ex, graph, (struct times){.n = 1, .until = done, .arg = arg});
+}
+
+static struct times pipelined(uint64_t n)
+{
+    return (struct times){.n = n > 0, .firings = n};
+}
+
+int thrum_run_pipelined(thrum_executor *ex, thrum_graph *graph, uint64_t n)
+{
+    return run_times(ex, graph, pipelined(n));
+}
+
+thrum_handle *thrum_start_pipelined(thrum_executor *ex, thrum_graph *graph, uint64_t n)
+{
+    return start_times(ex, graph, pipelined(n));
 }
 
 int thrum_run_with(thrum_executor *ex, thrum_graph *graph, void *context)

@@ -66,7 +66,8 @@ int thrum__trace_write(thrum_executor *ex)
         return thrum__fault(THRUM_ENOMEM, "no memory to write the trace '%s'", ex->trace);
     static const char *const kinds[] = {"worker", "stand-in", "caller"};
     for (int i = 0; i < count; i++)
-        tracks[i] = (thrum__track){kinds[d->workers[i]->kind], i, &d->workers[i]->ring};
+        tracks[i] =
+            (thrum__track){kinds[d->workers[i]->kind], i, &d->workers[i]->ring, thrum__worker_stats(d->workers[i])};
     int err = thrum__chrome_write(ex->trace, tracks, (size_t)count, ex->trace_begin);
     thrum__free(tracks);
     return err;

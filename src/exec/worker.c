@@ -41,25 +41,39 @@ bool thrum__find_in(worker *w, const thrum__run *only, found *f)
     domain *d = w->domain;
     int count = atomic_load_explicit(&d->count, memory_order_acquire);
     int at = (int)(thrum__random(&w->random) % (uint32_t)count);
-    for (int i = 0; i < count; i++, at = at + 1 == count ? 0 : at + 1) {
+    bool success = false;
+    uint64_t wasted = 0;
+    for (int i = 0; i < count && !success; i++, at = at + 1 == count ? 0 : at + 1) {
         worker *victim = d->workers[at];
         if (victim == w)
             continue;
-        if (thrum__steal_task(victim, only, f) || (!only && thrum__spawn_steal(w, victim, NULL, f)))
-            return true;
+        success = thrum__steal_task(victim, only, f) || (!only && thrum__spawn_steal(w, victim, NULL, f));
+        wasted += !success;
     }
-    return false;
+    thrum__count_owner(&w->tally.wasted, wasted);
+    if (success)
+        thrum__count_owner(&w->tally.steals, 1);
+    return success;
+}
+
+static bool find_function(domain *d, found *f)
+{
+    thrum_handle *handle = thrum__queue_take(d, NULL);
+    *f = (found){.kind = FOUND_FUNCTION, .handle = handle};
+    return handle != NULL;
 }
 
 bool thrum__find(worker *w, found *f)
 {
     domain *d = w->domain;
-    thrum_handle *handle = thrum__queue_take(d, NULL);
-    if (handle) {
-        *f = (found){.kind = FOUND_FUNCTION, .handle = handle};
+    thrum__sources_poll(w->ex);
+    if (thrum__post_take_own(w, f))
         return true;
-    }
-    return thrum__run_join_open(d, NULL, f) || thrum__find_in(w, NULL, f);
+    if (atomic_load_explicit(&d->waiting, memory_order_relaxed) > 0 &&
+        (thrum__post_take(d, POST_HIGH, NULL, f) || find_function(d, f) || thrum__run_join_open(d, NULL, f) ||
+         thrum__post_take(d, POST_NORMAL, NULL, f)))
+        return true;
+    return thrum__find_in(w, NULL, f) || thrum__post_take(d, POST_LOW, NULL, f);
 }
 
 /* Inside of other work, where the stack has come to its end: what was found is cancelled, and taking part in it calls nobody
@@ -87,6 +101,9 @@ void thrum__perform(worker *w, const found *f)
     case FOUND_TASK:
         thrum__run_work(w, f->run, f->task);
         break;
+    case FOUND_COMPLETED:
+        thrum__run_work_behind(w, f->run, f->task, f->handle);
+        break;
     case FOUND_FUNCTION:
         thrum__handle_run(w, f->handle);
         break;
@@ -102,6 +119,9 @@ bool thrum__work_visible(const domain *d)
 {
     if (atomic_load_explicit(&d->waiting, memory_order_seq_cst) > 0)
         return true;
+    const thrum_executor *ex = d->workers[0]->ex;
+    if (d == &ex->cpu && thrum__sources_unwatched(ex))
+        return true;
     int count = atomic_load_explicit(&d->count, memory_order_acquire);
     for (int i = 0; i < count; i++)
         if (thrum__deque_has_words(&d->workers[i]->deque) || thrum__spawn_visible(d->workers[i]) ||
@@ -112,21 +132,29 @@ bool thrum__work_visible(const domain *d)
 
 /* ---- Sleeping and waking ------------------------------------------------------------------------------------------ */
 
-thrum__parker *thrum__wake_later_locked(domain *d)
+worker *thrum__wake_later_locked(domain *d)
 {
     int sleeper = thrum__life_wake(&d->life);
     if (sleeper < 0 && atomic_load_explicit(&d->napping, memory_order_seq_cst) > 0) {
         atomic_fetch_add_explicit(&d->published, 1, memory_order_relaxed);
         thrum__futex_wake(&d->published, 1);
     }
-    return sleeper < 0 ? NULL : &d->workers[sleeper]->sleep_parker;
+    return sleeper < 0 ? NULL : d->workers[sleeper];
+}
+
+/* Until it is unparked the sleeper is there, and with it the executor. */
+void thrum__wake_sleeper(worker *sleeper)
+{
+    if (atomic_load_explicit(&sleeper->watches, memory_order_relaxed))
+        thrum__sources_call(sleeper);
+    thrum__unpark(&sleeper->sleep_parker);
 }
 
 void thrum__wake_one(domain *d)
 {
     int sleeper = thrum__life_wake(&d->life);
     if (sleeper >= 0)
-        thrum__unpark(&d->workers[sleeper]->sleep_parker);
+        thrum__wake_sleeper(d->workers[sleeper]);
 }
 
 /* The worker's place can be taken by another: somebody who sleeps is woken if there is work, and where nobody is left to
@@ -137,6 +165,8 @@ void thrum__step_aside(worker *w)
     if (w->root)
         thrum__door_show_all(w); /* in the middle of a task; outside of one a worker has nothing */
     thrum__life_view view = thrum__life_leave(&d->life);
+    if (d->life.limit == 1)
+        thrum__wake_pinned(d);
     /* Nobody asleep and too few awake: some are parked. A guest must look too: they may have parked while it was here. */
     if (view.top < 0 && view.awake < d->life.limit && !w->ex->threadless) {
         thrum__spare_start(d);
@@ -183,8 +213,10 @@ static bool must_make_way(const domain *d)
 enum { LOOKS_PER_CLOCK = 4, PAUSES_PER_LOOK = 2, NAP_NS = 50000 };
 
 /* Until something is published, but not long. */
-static void nap(domain *d)
+static void nap(worker *w)
 {
+    domain *d = w->domain;
+    thrum__count_owner(&w->tally.naps, 1);
     uint32_t published = atomic_load_explicit(&d->published, memory_order_relaxed);
     atomic_fetch_add_explicit(&d->napping, 1, memory_order_seq_cst);
     if (atomic_load_explicit(&d->waiting, memory_order_seq_cst) == 0)
@@ -244,7 +276,7 @@ static bool search(worker *w, found *f)
             if (now - begin > d->spin_ns) {
                 if (thrum__stand_down(w, f))
                     return true;
-                nap(d);
+                nap(w);
             }
         }
         if (now - begin > THRUM__POLITE_NS)
@@ -252,21 +284,36 @@ static bool search(worker *w, found *f)
     }
 }
 
+void thrum__sleep_counted(worker *w)
+{
+    thrum__count_owner(&w->tally.sleeps, 1);
+    thrum__park(&w->sleep_parker);
+    atomic_store_explicit(&w->asleep, false, memory_order_relaxed);
+    /* Release: whoever sees the waking sees the sleep. */
+    atomic_store_explicit(&w->tally.wakes, atomic_load_explicit(&w->tally.wakes, memory_order_relaxed) + 1,
+                          memory_order_release);
+}
+
 /* Between announcing and parking the worker looks a last time. If there is work it wakes a sleeper, perhaps itself: one
  * is enough, and it need not be this one. */
 static void sleep_until_woken(worker *w)
 {
     domain *d = w->domain;
+    atomic_store_explicit(&w->asleep, true, memory_order_relaxed);
+    bool watches = thrum__sources_claim(w);
     thrum__life_sleep(&d->life, w->index);
     thrum__barrier_heavy();
     if (thrum__work_visible(d))
         thrum__wake_one(d);
+    thrum__wake_pinned(d);
     if (atomic_load_explicit(&w->ex->stop, memory_order_seq_cst)) {
         int sleeper = thrum__life_wake_any(&d->life);
         if (sleeper >= 0)
-            thrum__unpark(&d->workers[sleeper]->sleep_parker);
+            thrum__wake_sleeper(d->workers[sleeper]);
     }
-    thrum__park(&w->sleep_parker);
+    if (watches)
+        thrum__sources_watch(w);
+    thrum__sleep_counted(w);
 }
 
 /* The worker is active from here until it finds nothing. The first look is made without being counted as searching: in a
