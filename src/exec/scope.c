@@ -254,12 +254,12 @@ static void wait_for_thief(worker *w, thrum__spawn *place, bool open)
         int64_t now = thrum__now();
         if (!looking_since)
             looking_since = now;
+        if (state & RUNNING)
+            thrum__count_owner(&w->tally.wasted, 1);
         if (open)
             thrum__door_look(w, now);
-        else if (state & RUNNING) {
-            thrum__count_owner(&w->tally.wasted, 1);
+        else if (state & RUNNING)
             thrum__door_look_at(thief, now);
-        }
         if (now - looking_since > w->domain->spin_ns)
             park_for_thief(w, place);
         for (int i = 0; i < 8 && !is_settled(state_of(place)); i++)
