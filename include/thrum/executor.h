@@ -92,6 +92,10 @@ THRUM_API thrum_handle *thrum_submit_after(thrum_executor *ex, thrum_fn *fn, voi
  * runs tasks of what it waits for and parks when there is none; waiting in a task for the run that the task is part of
  * returns THRUM_EDEADLOCK. */
 THRUM_API int thrum_wait(thrum_handle *handle);
+
+/* The same, but open to other work, as thrum_join_open is, which see for the price: in a task it runs whatever the task's
+ * executor has while there is nothing to do of what it waits for; outside tasks it does so where callers help. */
+THRUM_API int thrum_wait_open(thrum_handle *handle);
 THRUM_API bool thrum_done(const thrum_handle *handle);
 
 /* Calls fn(arg) once what the handle stands for has ended: in the thread that ended it, before waiting returns; or here

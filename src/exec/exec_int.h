@@ -163,6 +163,13 @@ typedef struct post_list {
 
 enum post_level { POST_HIGH, POST_NORMAL, POST_LOW, POST_LEVELS };
 
+/* Work that an open join or wait has picked up runs on top of a task: what that task was. On the stack of the join. */
+typedef struct beneath {
+    struct beneath *outer;
+    thrum__root *root;
+    thrum__run *run;
+} beneath;
+
 enum worker_kind { WORKER_OWN, WORKER_SPARE, WORKER_GUEST };
 
 /* As thrum_worker_stats. Only the worker writes them, and only where it has nothing to do. */
@@ -176,7 +183,9 @@ struct worker {
     thrum__run *run;     /* of the graph's task that runs; NULL outside such */
     uint64_t iteration;  /* of the task that runs, in a pipelined run */
     domain *domain;
-    int depth; /* modules that it is in the middle of */
+    int depth;        /* modules that it is in the middle of */
+    int on_top;       /* open joins and waits that have picked up work, one on top of the other: */
+    beneath *beneath; /* what they wait in, the innermost first */
     thrum_executor *ex;
     uint64_t random;
     thrum__ring ring;     /* events == NULL: no trace */
@@ -210,6 +219,7 @@ struct worker {
     int64_t slow_since;                          /* likewise */
     _Atomic(thrum__spawn *) spawns_shown;        /* spawned tasks below it are public: see scope.c */
     _Alignas(64) _Atomic(thrum__spawn *) bottom; /* the oldest spawned task that nobody has: see scope.c */
+    _Atomic(thrum__spawn *) strangers;           /* from here on of work that an open join picked up: see nest.c */
     _Alignas(64) watched_door watched;           /* by others */
     _Alignas(64) thrum__parker sleep_parker;     /* a token comes only from who took it off the sleepers' stack */
     thrum__parker join_parker;                   /* tokens may come late: whoever parks here looks again */
@@ -467,8 +477,8 @@ void thrum__run_begin(thrum_handle *handle, worker *w);
 bool thrum__run_begin_queued(thrum_handle *handle);
 /* The last detached function of an iteration has ended, after its graph. */
 void thrum__run_detached_ended(thrum_handle *handle);
-/* Runs a graph once as part of the calling task; errors go to `root`. */
-void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root);
+/* Runs a graph once as part of the calling task; errors go to `root`. `open`: as thrum__wait_open_as. */
+void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root, bool open);
 
 /* ---- post.c ------------------------------------------------------------------------------------------------------- */
 
@@ -567,6 +577,8 @@ bool thrum__stand_down(worker *w, found *f);
 /* Leaves for something else that it has found: what it may have been handed goes to the queue. */
 void thrum__stand_down_busy(worker *w);
 void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task);
+/* The same with whatever there is to do. */
+void thrum__wait_open_as(worker *w, thrum_handle *handle, bool in_task);
 /* The task that `self` runs, if any, is going to wait for the handle. */
 void thrum__note_awaited(thrum_handle *handle, const worker *self);
 bool thrum__is_done(const thrum_handle *handle);
@@ -588,6 +600,9 @@ void thrum__call_scope(worker *w, thrum__root *root, thrum_scope_fn *fn, void *a
 bool thrum__stack_spent(worker *w);
 int thrum__too_deep(void);
 bool thrum__fails_too_deep(worker *w, thrum__root *root);
+/* In an open join or wait: does something, whatever it is, on top of the calling task. False: there is nothing, or it would
+ * go too deep, or others want the worker's place. */
+bool thrum__help_with_any(worker *w);
 
 /* ---- stats.c ------------------------------------------------------------------------------------------------------ */
 

@@ -226,6 +226,7 @@ static worker *worker_add(thrum_executor *ex, enum worker_kind kind)
     w->spawns_end = w->spawn.end;
     w->spawn.bar = w->spawn.top;
     atomic_init(&w->spawns_shown, w->spawn.top);
+    atomic_init(&w->strangers, (thrum__spawn *)UINTPTR_MAX);
     if (!thrum__has_membarrier)
         thrum__door_open_for_ever(w);
     w->ex = ex;

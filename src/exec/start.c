@@ -188,7 +188,7 @@ static void begin(thrum_handle *handle, worker *w)
         thrum__run_begin(handle, w);
 }
 
-void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root)
+void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root, bool open)
 {
     bool now = false;
     if (thrum__fails_too_deep(w, root))
@@ -204,7 +204,10 @@ void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root)
         thrum__note_awaited(handle, w);
         if (now)
             begin(handle, w);
-        thrum__wait_as(w, handle, true);
+        if (open)
+            thrum__wait_open_as(w, handle, true);
+        else
+            thrum__wait_as(w, handle, true);
     }
     thrum__handle_return(w, handle);
 }
@@ -263,17 +266,30 @@ static int runs_itself_error(const thrum_graph *graph)
                         graph->names->graph);
 }
 
-/* A task that runs its own graph would wait for a run that is queued behind its own. */
-static int runs_itself(const worker *self, const thrum_graph *graph)
+/* Whether a run of the graph is under way that can only end after the task: its own, its parents', or one that waits. */
+static bool is_part_of(const thrum__root *root, const thrum__run *run, const thrum_graph *graph)
 {
-    if (!self || !self->root || !self->root->run)
-        return 0;
-    for (const thrum__run *run = self->run; run; run = run->handle->parent)
+    if (!root || !root->run)
+        return false;
+    for (; run; run = run->handle->parent)
         if (run->handle->graph == graph)
-            return runs_itself_error(graph);
-    const thrum_handle *at = self->root->run;
+            return true;
+    const thrum_handle *at = root->run;
     for (; at; at = atomic_load_explicit(&at->awaited_from, memory_order_acquire))
         if (at->graph == graph)
+            return true;
+    return false;
+}
+
+/* A task that runs its own graph, or that of a task beneath it, would wait for a run that is queued behind its own. */
+static int runs_itself(const worker *self, const thrum_graph *graph)
+{
+    if (!self)
+        return 0;
+    if (is_part_of(self->root, self->run, graph))
+        return runs_itself_error(graph);
+    for (const beneath *task = self->beneath; task; task = task->outer)
+        if (is_part_of(task->root, task->run, graph))
             return runs_itself_error(graph);
     return 0;
 }

@@ -19,8 +19,9 @@ typedef struct thrum__post {
     bool owned;     /* whoever takes it out frees it */
 } thrum__post;
 
-/* AWAY: it is in a list. BACK: it has been taken out, and its worker decides whether it may begin. */
-enum thrum__post_state { THRUM__NOT_POSTED, THRUM__AWAY, THRUM__BACK };
+/* AWAY: it is in a list. BACK: it has been taken out, and its worker decides whether it may begin. In the bits above, how
+ * often it has become ready again meanwhile. */
+enum thrum__post_state { THRUM__NOT_POSTED, THRUM__AWAY, THRUM__BACK, THRUM__POST_STATE = 3, THRUM__ONCE_MORE = 4 };
 
 typedef struct thrum__terms {
     thrum__post post;       /* a task waits in one place at a time */

@@ -178,7 +178,7 @@ static void comes_to(thrum_graph *graph, struct ahead *ahead, int firings)
     ahead->gate.open = ahead->gate.entered = false;
     thrum_handle *run = thrum_start_pipelined(ex, graph, 40);
     await_entered(&ahead->gate);
-    while (ahead->first < firings)
+    while (ahead->first < firings && !thrum_done(run))
         sched_yield();
     pause_ms(3);
     assert_int_equal(ahead->first, firings);

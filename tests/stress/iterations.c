@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pipelined runs of random graphs: random strong and next edges, plain tasks, scopes and modules, some runs that fail in the
- * middle. Every firing notes when it began and ended, and hands a number along each edge through K plain places, so that a
+ * Pipelined runs of random graphs: random strong and next edges, plain tasks, scopes, modules and event tasks, priorities and
+ * pins, some runs that fail in the middle. Every firing notes when it began and ended, and hands a number along each edge through K plain places, so that a
  * missing order is a wrong number, or a race that ThreadSanitizer sees.
  */
 #include "base/alloc.h"
@@ -14,7 +14,7 @@ static struct stress stress;
 
 enum { MOST_TASKS = 12, MOST_EDGES = 40, MOST_ITERATIONS = 40, WORKERS = 4 };
 
-enum kind { PLAIN, SCOPE, MODULE, KINDS };
+enum kind { PLAIN, SCOPE, MODULE, EVENT, KINDS };
 
 struct trial;
 
@@ -66,25 +66,94 @@ static void begin_firing(void *arg)
     struct trial *trial = node->trial;
     uint64_t i = thrum_iteration();
     check(node, i == node->fired && i < trial->iterations);
+    if (node->fired >= trial->iterations)
+        return;
     node->begins[node->fired] = take_ticket(trial);
     for (struct edge *e = trial->edges; e < trial->edges + trial->edge_count; e++)
         if (e->to == node->number && (!e->next || i > 0))
             check(node, e->places[(i - e->next) % trial->depth] == i - e->next + 1000);
 }
 
-/* And its second: what it hands to others. `fired` and not the iteration, which spawned functions are not told. */
-static void end_firing(void *arg)
+/* And its second: what it hands to others. `fired` and not the iteration, which spawned functions are not told. True: it is to
+ * fail. */
+static bool hand_on(struct node *node)
 {
-    struct node *node = arg;
     struct trial *trial = node->trial;
     uint64_t i = node->fired;
+    check(node, i < trial->iterations);
+    if (i >= trial->iterations)
+        return false;
     for (struct edge *e = trial->edges; e < trial->edges + trial->edge_count; e++)
         if (e->from == node->number)
             e->places[i % trial->depth] = i + 1000;
     node->fired++;
     node->ends[i] = take_ticket(trial);
-    if (trial->failing == node->number && i == trial->fails_at)
+    return trial->failing == node->number && i == trial->fails_at;
+}
+
+static void end_firing(void *arg)
+{
+    if (hand_on(arg))
         thrum_fail(77, "as asked");
+}
+
+/* A thread outside that ends the firings of event tasks: of each task one at a time. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    struct pending {
+        struct node *node;
+        thrum_event event;
+    } pending[MOST_TASKS];
+    int count;
+    bool stop;
+} outside = {.lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER};
+
+static void end_outside(struct pending pending)
+{
+    if (hand_on(pending.node))
+        thrum_event_fail(pending.event, 77, "as asked");
+    else
+        thrum_event_release(pending.event);
+}
+
+static void *live_outside(void *arg)
+{
+    pthread_mutex_lock(&outside.lock);
+    while (!outside.stop) {
+        if (outside.count == 0) {
+            pthread_cond_wait(&outside.change, &outside.lock);
+            continue;
+        }
+        struct pending pending = outside.pending[--outside.count];
+        pthread_mutex_unlock(&outside.lock);
+        end_outside(pending);
+        pthread_mutex_lock(&outside.lock);
+    }
+    pthread_mutex_unlock(&outside.lock);
+    return arg;
+}
+
+static void stop_outside(void)
+{
+    pthread_mutex_lock(&outside.lock);
+    outside.stop = true;
+    pthread_cond_signal(&outside.change);
+    pthread_mutex_unlock(&outside.lock);
+}
+
+static void fire_event(thrum_event event, void *arg)
+{
+    struct node *node = arg;
+    begin_firing(node);
+    if (node->number % 2) { /* at once */
+        end_outside((struct pending){node, event});
+        return;
+    }
+    pthread_mutex_lock(&outside.lock);
+    outside.pending[outside.count++] = (struct pending){node, event};
+    pthread_cond_signal(&outside.change);
+    pthread_mutex_unlock(&outside.lock);
 }
 
 static void fire(void *arg)
@@ -112,6 +181,8 @@ static thrum_task *node_task(thrum_graph *graph, struct node *node)
         return thrum_task_new(graph, fire, node);
     if (node->kind == SCOPE)
         return thrum_scope_task_new(graph, fire_in_scope, node);
+    if (node->kind == EVENT)
+        return thrum_event_task_new(graph, fire_event, node);
     node->module = thrum_graph_new("module");
     thrum_task *first = thrum_task_new(node->module, begin_firing, node);
     thrum_task *last = thrum_task_new(node->module, end_firing, node);
@@ -140,7 +211,20 @@ static void add_edge(struct trial *trial, const int *order)
         thrum_edge(trial->nodes[e->from].task, trial->nodes[e->to].task);
 }
 
-static void build(struct trial *trial, uint64_t seed)
+/* Few graphs have terms, and few of their tasks: a graph with terms takes other ways. */
+static void set_terms(struct trial *trial, int workers)
+{
+    struct random *random = &trial->random;
+    for (int i = 0; i < trial->tasks; i++) {
+        struct node *node = &trial->nodes[i];
+        if (random_below(random, 3) == 0)
+            thrum_task_set_priority(node->task, (enum thrum_priority)((int)random_below(random, 3) - 1));
+        if (node->kind != MODULE && random_below(random, 4) == 0)
+            thrum_task_pin_worker(node->task, (int)random_below(random, (size_t)workers));
+    }
+}
+
+static void build(struct trial *trial, uint64_t seed, int workers)
 {
     struct random *random = &trial->random;
     memset(trial, 0, sizeof *trial);
@@ -165,6 +249,8 @@ static void build(struct trial *trial, uint64_t seed)
     size_t edges = random_below(random, 1 + (size_t)trial->tasks * 3);
     for (size_t i = 0; i < edges; i++)
         add_edge(trial, order);
+    if (random_below(random, 4) == 0)
+        set_terms(trial, workers);
 }
 
 /* As before a run; with `failing`, one that fails somewhere. */
@@ -257,11 +343,13 @@ TEST(random_graphs_run_pipelined_as_their_edges_say)
 {
     struct stress_course course = stress_course(&stress);
     thrum_executor *ex[WORKERS];
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, live_outside, NULL), 0);
     for (int i = 0; i < WORKERS; i++)
         ex[i] = executor_with(i + 1);
     while (stress_next(&course)) {
         thrum_executor *at = ex[course.seed % WORKERS];
-        build(&trial, course.seed);
+        build(&trial, course.seed, 1 + (int)(course.seed % WORKERS));
         for (int i = 0; i < 3; i++)
             try_whole(&course, at, &trial, i == 1);
         try_failing(&course, at, &trial);
@@ -271,6 +359,8 @@ TEST(random_graphs_run_pipelined_as_their_edges_say)
     }
     for (int i = 0; i < WORKERS; i++)
         assert_int_equal(thrum_executor_free(ex[i]), 0);
+    stop_outside();
+    assert_int_equal(pthread_join(thread, NULL), 0);
     stress_report(&course, "graphs");
 }
 
