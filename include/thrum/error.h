@@ -37,7 +37,7 @@ enum thrum_error {
     THRUM_ECHOICE = -11,    /* a condition named a successor that it does not have */
     THRUM_ECANCELLED = -12, /* somebody called thrum_cancel */
     THRUM_ERACE = -13,      /* a condition and other predecessors race for a task, in a strict graph */
-    THRUM_ESEMAPHORE = -14, /* a semaphore was given more tokens than it has */
+    THRUM_ESEMAPHORE = -14, /* a run gave back more tokens of a semaphore than it had taken, or fewer */
     THRUM_EEVENT = -15,     /* an event was released twice, or is none */
 };
 

@@ -377,7 +377,7 @@ void thrum__stand(worker *w)
 {
     domain *d = w->domain;
     uintptr_t nobody = 0;
-    if (w->stands || atomic_load_explicit(&d->handover, memory_order_relaxed) != 0)
+    if (!w->at_home || w->stands || atomic_load_explicit(&d->handover, memory_order_relaxed) != 0)
         return;
     if (atomic_load_explicit(&d->move_asked, memory_order_relaxed)) {
         atomic_store_explicit(&d->move_asked, false, memory_order_relaxed);
@@ -584,9 +584,10 @@ int thrum_scope_run(thrum_executor *ex, thrum_scope_fn *fn, void *arg)
 
 /* ---- Waiting ------------------------------------------------------------------------------------------------------ */
 
+/* Submitted functions are queued at home, detached ones where they were spawned. */
 static bool find_function(worker *w, thrum_handle *handle, found *f)
 {
-    bool own = queue_take_this(w->domain, handle);
+    bool own = w->at_home && queue_take_this(w->domain, handle);
     thrum_handle *function = own ? handle : thrum__queue_take(w->domain, handle);
     *f = (found){.kind = FOUND_FUNCTION, .handle = function};
     return function != NULL;

@@ -269,22 +269,57 @@ static bool stop_waiting(thrum__terms *terms)
     return next != THRUM__NOT_POSTED;
 }
 
-static void put(worker *w, thrum__run *run, thrum__terms *terms)
+static void keep(worker *w, thrum__run *run, thrum__terms *terms)
 {
     thrum__keep_strand(w, run);
     terms->post.run = run;
-    domain *d = thrum__domain(w->ex, terms->domain);
+}
+
+bool thrum__begin_waiting(worker *w, thrum__run *run, thrum_task *task)
+{
+    thrum__terms *terms = thrum__terms_of(task);
+    bool begins = begin_waiting(terms);
+    if (begins)
+        keep(w, run, terms);
+    return begins;
+}
+
+static void route(thrum__post *post, enum post_level level)
+{
+    const thrum__terms *terms = thrum__terms_of(post->task);
+    domain *d = thrum__domain(((thrum__run *)post->run)->handle->ex, terms->domain);
     if (terms->worker >= 0)
-        post_to_worker(d->workers[terms->worker], &terms->post);
+        post_to_worker(d->workers[terms->worker], post);
     else
-        thrum__post_put(d, level_of(terms), &terms->post);
+        thrum__post_put(d, level, post);
 }
 
 void thrum__send(worker *w, thrum__run *run, thrum_task *task)
 {
     thrum__terms *terms = thrum__terms_of(task);
-    if (begin_waiting(terms))
-        put(w, run, terms);
+    if (thrum__begin_waiting(w, run, task))
+        route(&terms->post, level_of(terms));
+}
+
+/* Others may wait for what it holds: it is not to wait long, even if it is not urgent itself. */
+void thrum__post_woken(thrum__post *post)
+{
+    route(post, thrum__terms_of(post->task)->priority > 0 ? POST_HIGH : POST_NORMAL);
+}
+
+bool thrum__take_woken(const worker *w, thrum__run *run, const thrum__post *post)
+{
+    if (!fits(w, thrum__terms_of(post->task)))
+        return false;
+    thrum__end_waiting(run, post);
+    return true;
+}
+
+/* The post's strand is not needed any more: the caller has its own. */
+void thrum__end_waiting(thrum__run *run, const thrum__post *post)
+{
+    note_taken(post);
+    atomic_fetch_sub_explicit(&run->strands, 1, memory_order_relaxed);
 }
 
 /* Low ones wait until nothing else is found. */
@@ -307,13 +342,18 @@ bool thrum__admit(worker *w, thrum__run *run, thrum_task *task)
     thrum__terms *terms = thrum__terms_of(task);
     if (!thrum__may_stay(w, run, task))
         return false;
-    if (stop_waiting(terms))
-        put(w, run, terms);
+    if (terms->acquire_count && !thrum__tokens_acquire(w, run, task))
+        return false;
+    if (stop_waiting(terms)) {
+        keep(w, run, terms);
+        route(&terms->post, level_of(terms));
+    }
     return true;
 }
 
 void thrum__skip(const thrum_task *task)
 {
+    thrum__tokens_skip(task);
     _Atomic uint32_t *state = &thrum__terms_of(task)->state;
     uint32_t seen = atomic_load_explicit(state, memory_order_relaxed);
     while ((seen & THRUM__POST_STATE) == THRUM__BACK &&

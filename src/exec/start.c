@@ -156,7 +156,7 @@ static int start(thrum_graph *graph, thrum_handle *handle, struct times times, b
 
 int thrum__may_run_here(const thrum_handle *handle)
 {
-    return handle->graph->terms ? thrum__terms_check(handle->graph, handle->ex->workers, handle->ex->domains) : 0;
+    return handle->graph->terms ? thrum__terms_check(handle->graph, handle->ex->workers_in, handle->ex->domains) : 0;
 }
 
 /* A run that was cancelled while it was queued calls nothing of the user's any more. */
@@ -188,6 +188,12 @@ static void begin(thrum_handle *handle, worker *w)
         thrum__run_begin(handle, w);
 }
 
+/* Runs begin at home: a worker of another domain leaves that to others, and waits. */
+static worker *beginner(worker *w)
+{
+    return w->at_home ? w : NULL;
+}
+
 void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root, bool open)
 {
     bool now = false;
@@ -203,7 +209,7 @@ void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root, bool op
     } else {
         thrum__note_awaited(handle, w);
         if (now)
-            begin(handle, w);
+            begin(handle, beginner(w));
         if (open)
             thrum__wait_open_as(w, handle, true);
         else
@@ -350,11 +356,11 @@ static int run_as(worker *w, thrum_graph *graph, struct times times, const worke
     int err = handle ? start(graph, handle, times, &now) : thrum__last_code();
     if (!err) {
         thrum__note_awaited(handle, from);
-        if (now && is_one_call(graph, times)) {
+        if (now && w->at_home && is_one_call(graph, times)) {
             thrum__call_only_task(w, handle);
             thrum__handle_lower(handle);
         } else if (now) {
-            begin(handle, w);
+            begin(handle, beginner(w));
         }
         thrum__wait_as(w, handle, from == w);
         err = thrum__handle_outcome(handle);

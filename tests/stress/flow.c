@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random graphs with branches, loops, choices, modules, events, priorities and pins against a sequential oracle (flow_program.h): several at once on one
+ * Random graphs with branches, loops, choices, modules, events, priorities, pins, domains and semaphores against a sequential
+ * oracle (flow_program.h): several at once on one
  * executor, again and again, run to their end, failing, and cancelled at random moments.
  */
 #include "executors.h"
@@ -120,7 +121,7 @@ static void trial_of_seed(struct stress_course *course)
     trial.ex = executor_kept(kind);
     trial.count = random_between(&trial.random, 1, MOST_PROGRAMS);
     for (size_t i = 0; i < trial.count; i++)
-        trial.programs[i] = program_new(random_next(&trial.random), executor_kinds[kind].workers, &postman);
+        trial.programs[i] = program_new(random_next(&trial.random), &executor_kinds[kind], &postman);
     for (size_t i = 0; i < trial.count; i++)
         run_alone(&trial, i, 1);
     for (size_t step = random_between(&trial.random, 2, 5); step > 0; step--) {
@@ -138,10 +139,12 @@ TEST(random_control_flow_does_what_the_oracle_does)
 {
     struct stress_course course = stress_course(&stress);
     postman_begin(&postman);
+    shared_begin();
     while (stress_next(&course))
         trial_of_seed(&course);
     postman_end(&postman);
     executors_free_kept();
+    shared_end();
     stress_report(&course, "programs");
 }
 

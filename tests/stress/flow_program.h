@@ -17,7 +17,8 @@
  * A branch may have a *ghost*: a task that waits for the ends of two of its blocks. In one pass at most one of them runs; in
  * a loop the ghost runs whenever two have come by. It has no order to anything else.
  *
- * Some tasks have a priority or are pinned to a worker. Some are event tasks, which do nothing but hand themselves to the
+ * Some tasks have a priority, are pinned to a worker or a domain, or need tokens of semaphores that all programs share. Some
+ * are event tasks, which do nothing but hand themselves to the
  * *postman*: a thread that does their work and releases their events, in its own good time.
  *
  * Each task works out a number from its own, from how often it ran, and from the numbers of those that it comes after; what
@@ -30,7 +31,15 @@
 #include "random.h"
 #include "tasks.h"
 
-enum { MOST_NODES = 400, MOST_PARTS = 5, MOST_ROUNDS_OF_LOOP = 4, DEEPEST = 4, SPAWNED = 2, MOST_GRAPHS = 32 };
+enum {
+    MOST_NODES = 400,
+    MOST_PARTS = 5,
+    MOST_ROUNDS_OF_LOOP = 4,
+    DEEPEST = 4,
+    SPAWNED = 2,
+    MOST_GRAPHS = 32,
+    SEMAPHORES = 3
+};
 
 enum node_kind { PLAIN, SCOPED, EVENTUAL, PICKS_ONE, PICKS_SOME, GHOST, MODULE_OF };
 
@@ -44,6 +53,8 @@ struct node {
     int home;   /* the number of the graph that it is in */
     int module; /* of MODULE_OF: the graph that it runs */
     int worker; /* that it is pinned to; -1: none */
+    int domain;
+    bool needs[SEMAPHORES];
     enum thrum_priority priority;
     atomic_int misplaced;  /* times that it ran elsewhere */
     thrum_event events[2]; /* of EVENTUAL, while the postman has it; the second may be none */
@@ -79,8 +90,8 @@ struct program {
     struct block blocks[MOST_NODES];
     int block_count;
     struct block *whole;
-    int home, graph_count; /* the graph that nodes are made for; 0 is the outermost */
-    int workers;           /* that tasks may be pinned to */
+    int home, graph_count;      /* the graph that nodes are made for; 0 is the outermost */
+    const thrum_config *config; /* of the executor, for pins */
     struct postman *postman;
 
     thrum_graph *graph, *graphs[MOST_GRAPHS];
@@ -95,6 +106,47 @@ struct program {
 };
 
 enum { CODE_OF_FAILURE = 4000 };
+
+/* ---- What all programs share -------------------------------------------------------------------------------------- */
+
+struct shared {
+    thrum_semaphore *semaphore;
+    int tokens;
+    atomic_int inside, crowded; /* crowded: times that more were inside than there are tokens */
+};
+
+static struct shared shared[SEMAPHORES];
+
+static inline void shared_begin(void)
+{
+    for (int i = 0; i < SEMAPHORES; i++) {
+        shared[i] = (struct shared){.semaphore = thrum_semaphore_new("shared", (uint64_t)i + 1), .tokens = i + 1};
+        assert_non_null(shared[i].semaphore);
+    }
+}
+
+static inline void shared_end(void)
+{
+    for (int i = 0; i < SEMAPHORES; i++) {
+        assert_int_equal(atomic_load(&shared[i].crowded), 0);
+        assert_int_equal(thrum_semaphore_tokens(shared[i].semaphore), (uint64_t)shared[i].tokens);
+        assert_int_equal(thrum_semaphore_free(shared[i].semaphore), 0);
+    }
+}
+
+static inline void enter(const bool *needs)
+{
+    for (int i = 0; i < SEMAPHORES; i++)
+        if (needs[i] && atomic_fetch_add_explicit(&shared[i].inside, 1, memory_order_relaxed) >= shared[i].tokens)
+            count_up(&shared[i].crowded);
+}
+
+static inline void leave(const bool *needs)
+{
+    for (int i = 0; i < SEMAPHORES; i++)
+        if (needs[i])
+            atomic_fetch_sub_explicit(&shared[i].inside, 1, memory_order_relaxed);
+}
 
 /* ---- The postman -------------------------------------------------------------------------------------------------- */
 
@@ -167,8 +219,15 @@ static inline struct node *node_new(struct program *program, enum node_kind kind
         .program = program, .id = program->node_count++, .kind = kind, .home = program->home, .worker = -1};
     if (random_chance(random, 10))
         node->priority = random_chance(random, 50) ? THRUM_HIGH : THRUM_LOW;
-    if (program->workers && kind != MODULE_OF && random_chance(random, 5))
-        node->worker = (int)random_below(random, (size_t)program->workers);
+    if (kind == MODULE_OF)
+        return node;
+    if (program->config->domain_count && random_chance(random, 25))
+        node->domain = (int)random_below(random, (size_t)program->config->domain_count + 1);
+    int workers = node->domain ? program->config->domains[node->domain - 1].workers : program->config->workers;
+    if (workers && random_chance(random, 5))
+        node->worker = (int)random_below(random, (size_t)workers);
+    for (int i = 0; i < SEMAPHORES; i++)
+        node->needs[i] = random_chance(random, 5);
     return node;
 }
 
@@ -420,7 +479,8 @@ static inline void make_trouble(const struct node *node)
 
 static inline void check_place(struct node *node)
 {
-    if (node->worker >= 0 && thrum_worker_index() != node->worker)
+    if ((node->worker >= 0 && !node->domain && thrum_worker_index() != node->worker) ||
+        thrum_domain_index() != node->domain)
         count_up(&node->misplaced);
 }
 
@@ -428,8 +488,10 @@ static void run_node(void *arg)
 {
     struct node *node = arg;
     check_place(node);
+    enter(node->needs);
     node_step(node, node->program->found);
     make_trouble(node);
+    leave(node->needs);
 }
 
 /* What the postman does: the node's work. If the node fails, it does so by its event. */
@@ -437,6 +499,7 @@ static void deliver(struct node *node)
 {
     thrum_event events[2] = {node->events[0], node->events[1]};
     node_step(node, node->program->found);
+    leave(node->needs);
     if (events[1].slot)
         thrum_event_release(events[1]);
     bool fails = has_trouble(node) && node->program->trouble == FAILS;
@@ -452,6 +515,7 @@ static void run_eventual(thrum_event event, void *arg)
 {
     struct node *node = arg;
     check_place(node);
+    enter(node->needs);
     node->events[0] = event;
     node->events[1] = node->id % 3 ? (thrum_event){NULL, 0} : thrum_event_hold(event);
     if (node->id % 4)
@@ -526,6 +590,13 @@ static inline void build_task(struct program *program, struct node *node)
         thrum_task_set_priority(node->task, node->priority);
     if (node->worker >= 0)
         thrum_task_pin_worker(node->task, node->worker);
+    if (node->domain)
+        thrum_task_pin_domain(node->task, node->domain);
+    for (int i = 0; i < SEMAPHORES; i++)
+        if (node->needs[i]) {
+            thrum_task_acquire(node->task, shared[i].semaphore);
+            thrum_task_release(node->task, shared[i].semaphore);
+        }
 }
 
 static inline void before(const struct node *a, const struct node *b)
@@ -599,13 +670,13 @@ static inline void build_graph(struct program *program)
     build_edges(program->whole);
 }
 
-static inline struct program *program_new(uint64_t seed, int workers, struct postman *postman)
+static inline struct program *program_new(uint64_t seed, const thrum_config *config, struct postman *postman)
 {
     struct program *program = calloc(1, sizeof *program);
     if (!program)
         abort();
     program->random = random_new(seed);
-    program->workers = workers;
+    program->config = config;
     program->postman = postman;
     program->graph_count = 1;
     program->whole = make_block(program, 0, false);
@@ -673,7 +744,8 @@ static inline void program_check(const struct program *program, bool ended_early
             snprintf(sentence, size, "ghost %d ran %d times instead of %d", i, (int)program->ghost_runs[i],
                      program->expected_ghost_runs[i]);
         else if (program->nodes[i].misplaced)
-            snprintf(sentence, size, "node %d, pinned to worker %d, ran elsewhere", i, program->nodes[i].worker);
+            snprintf(sentence, size, "node %d, pinned to worker %d of domain %d, ran elsewhere", i,
+                     program->nodes[i].worker, program->nodes[i].domain);
     }
 }
 
