@@ -42,6 +42,7 @@ struct reader {
     size_t task_room;
     struct edge *edges;
     size_t edge_count, edge_room;
+    bool is_next; /* the edges at hand lead into the next iteration: there is nothing to wait for in a single one */
 };
 
 /* The nodes that one end of an edge stands for. */
@@ -435,6 +436,8 @@ static void read_attribute(struct reader *r, size_t number, const char *name)
         else if (strcmp(key, "shape") == 0)
             set_shape(r, number, value);
     }
+    if (!r->failed && value && number == SIZE_MAX && strcmp(key, "iteration") == 0)
+        r->is_next = strcmp(value, "next") == 0;
     free(key);
     free(value);
 }
@@ -520,6 +523,7 @@ static void read_node_or_edge(struct reader *r, struct nodes *all)
 {
     struct nodes left = {0};
     char *name = NULL;
+    size_t edges = r->edge_count;
     read_end(r, &left, &name);
     append(r, all, &left);
     bool edge = r->kind == ARROW;
@@ -538,7 +542,10 @@ static void read_node_or_edge(struct reader *r, struct nodes *all)
     if (r->kind == LINE)
         fail_at(r, r->token_line, "'--' has no direction; tasks are connected with '->'");
     bool node = !edge && name && left.count == 1;
+    r->is_next = false;
     read_attributes(r, node ? left.list[0] : SIZE_MAX, name ? name : "");
+    if (edge && r->is_next)
+        r->edge_count = edges;
     free(left.list);
     free(name);
 }

@@ -63,6 +63,11 @@ expect 1 graph check self.dot
 complains "self.dot:3: "
 complains "self"
 
+# Edges into the next iteration hold between iterations, not in one.
+printf 'digraph { a -> b -> c; c -> a [iteration=next]; a -> a [label="next", iteration=next]; }' >next.dot
+expect 0 graph check next.dot
+says "next.dot: good: 3 tasks, 2 edges, 1 sources, 1 sinks"
+
 # Conditions: loops through them are none of the circles that are reported.
 printf 'digraph { init -> body -> more; more -> body [style=dashed]; more -> more; more -> done; more [shape=diamond] }' >loop.dot
 expect 0 graph check loop.dot
