@@ -663,7 +663,7 @@ void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task)
             looking_since = now;
         if (may_look_behind_doors(w, handle, in_task) && thrum__door_look(w, now) == LOOK_SHOWN)
             continue;
-        if (now - looking_since < w->domain->spin_ns) {
+        if (now - looking_since < thrum__spin_ns(w->domain)) {
             spin_on(handle, 200);
             if (now - looking_since > THRUM__POLITE_NS)
                 sched_yield();
@@ -695,7 +695,7 @@ static void wait_outside(thrum_handle *handle)
         if (guest) {
             thrum__wait_as(guest, handle, false);
             thrum__guest_leave(guest);
-        } else if (!spin_on(handle, ex->cpu.spin_ns)) {
+        } else if (!spin_on(handle, thrum__spin_ns(&ex->cpu))) {
             sleep_outside(handle);
         }
     }
