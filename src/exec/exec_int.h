@@ -205,7 +205,7 @@ struct domain {
     _Atomic int count;
     int most, own;
     int64_t spin_ns;            /* see thrum__spin_ns */
-    int cores;                  /* that its workers may use */
+    int cores;                  /* that its workers may use; 0: enough for all */
     int spares, spares_most;    /* ex->lock */
     _Atomic uint32_t napping;   /* workers that search with long pauses */
     _Atomic uint32_t published; /* a futex to wake them by */
@@ -314,7 +314,7 @@ void thrum__sleep_counted(worker *w);
  * run meanwhile: not while more workers are awake than there are cores. */
 static inline int64_t thrum__spin_ns(const domain *d)
 {
-    return d->life.limit > d->cores && thrum__life_look(&d->life).awake > d->cores ? 0 : d->spin_ns;
+    return d->cores && thrum__life_look(&d->life).awake > d->cores ? 0 : d->spin_ns;
 }
 
 /* ---- door.c ------------------------------------------------------------------------------------------------------- */

@@ -407,7 +407,7 @@ static int read_config(thrum_executor *ex, const thrum_config *config)
         return err;
     ex->spawns = (size_t)thrum__option_number(THRUM__OPT_SPAWNS);
     ex->cpu.spares_most = ex->threadless ? 0 : (int)thrum__option_number(THRUM__OPT_SPARES);
-    ex->cpu.cores = machine.usable;
+    ex->cpu.cores = ex->workers > machine.usable ? machine.usable : 0;
     ex->cpu.spin_ns = machine.usable == 1 ? 0 : thrum__option_number(THRUM__OPT_SPIN) * 1000;
     return 0;
 }
