@@ -7,12 +7,14 @@
 
 #include <thrum/algorithm.h>
 #include <thrum/error.h>
+#include <thrum/event.h>
 #include <thrum/executor.h>
 #include <thrum/graph.h>
 #include <thrum/observer.h>
 #include <thrum/options.h>
 #include <thrum/pipeline.h>
 #include <thrum/scope.h>
+#include <thrum/terms.h>
 #include <thrum/version.h>
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The executor from the inside. Reading order: this file, run.c (how a graph runs), sources.c (where it begins), module.c
- * (graphs in graphs), start.c (how runs are started), queue.c (one run after the other),
+ * (graphs in graphs), pipelined.c (iterations that overlap), start.c (how runs are started), queue.c (one run after the other),
  * scope.c (spawn and join), door.c (what a worker keeps to itself, and how others get it), worker.c (finding work,
- * sleeping), handle.c (waiting), executor.c (making and ending it all).
+ * sleeping), handle.c (waiting), executor.c (making and ending it all), domain.c (more than one domain), resize.c.
  *
  * Glossary
  *   worker   what a thread needs to run tasks: a deque for graph tasks, a stack for spawned ones, a place in the domain.
@@ -14,13 +14,15 @@
  *            thief may look at one that has ended.
  *   strand   one worker's part in a run: from joining it to having neither deque entries nor sources left. A run counts
  *            strands, not tasks (run.c).
- *   domain   the workers of one kind, with their life cycle and shared queue. There is one so far: the processor cores.
+ *   domain   the workers of one kind, with their life cycle, queue and posts. The first is the processor cores, *home* to
+ *            runs and functions; the others run what is pinned to them (domain.c).
  *
  * Locks, none of which is held while a user's function runs. None is held while another is taken, but for the first,
  * under which domain->lock may be taken:
  *   worker->door (what of a worker's work is shown),
  *   graph->lock (a graph's queue of runs), domain->lock (shared queue), ex->lock (pools, new workers), handle->lock
- *   (callbacks), and default_lock in executor.c, which is held while the default executor is made.
+ *   (callbacks; in thrum_cancel semaphores' locks and domain->lock are taken under it), the locks of semaphores
+ *   (semaphore.c has rules for those), and default_lock in executor.c, which is held while the default executor is made.
  */
 #ifndef THRUM_EXEC_INT_H
 #define THRUM_EXEC_INT_H
@@ -31,6 +33,8 @@
 #include "conc/deque.h"
 #include "conc/ring.h"
 #include "model/graph.h"
+#include "model/terms.h"
+#include "model/next.h"
 #include "sched/life.h"
 #include "sys/park.h"
 #include "sys/topology.h"
@@ -92,6 +96,8 @@ struct thrum_handle {
     thrum_task *module_task;              /* that task, */
     _Atomic uint32_t module;              /* and enum module_state */
     uint64_t left;                        /* runs to go; only whoever ended the last one touches it */
+    uint64_t iteration;                   /* the one under way, likewise; of modules and the like: their task's */
+    uint64_t firings;                     /* of pipelined runs: iterations, in one run; else 0 */
     _Atomic(thrum__run *) run;            /* of graphs: while it runs, else NULL */
     _Atomic(const void *) ender;          /* the thread that calls the callbacks: the address of its thrum__self */
     _Atomic(thrum_handle *) awaited_from; /* a handle one of whose tasks waits for this one */
@@ -99,6 +105,7 @@ struct thrum_handle {
     _Atomic uint32_t queued;       /* of functions: in the domain's queue; whoever takes it from there runs it */
     thrum__lock lock;              /* callbacks */
     callback *callbacks, *last_callback;
+    thrum__post post; /* of modules that ended in another domain: see run.c */
 };
 
 /* Who goes on with the parent's run when a module's graph has ended: the worker that began it, if it is still there; else
@@ -119,12 +126,15 @@ struct thrum__run {
     _Alignas(64) _Atomic size_t cursor; /* the first source that nobody has; written by all who take sources */
     _Alignas(64) thrum_handle *handle;  /* the rest is constant while strands > 0, but for the list links */
     thrum__root *root;                  /* where errors go and cancelling is asked */
+    const uint32_t *attention;          /* of the root; of a pipelined run a word that always asks for some */
+    const thrum__lanes *lanes;          /* of pipelined runs; else NULL */
     thrum_task **sources;
     size_t count;
     uint64_t tag;                          /* its number, shifted */
     size_t divisor;                        /* a take is the rest divided by this */
     _Atomic uint32_t sharing;              /* enum run_sharing; see door.c */
     bool has_token;                        /* its sources were put in the open list */
+    bool careful;                          /* some of its tasks are more urgent than others */
     int64_t began;                         /* when the iteration began; 0: not timed */
     _Atomic int64_t turn;                  /* when a condition last found nobody else in it, while it was shared */
     thrum__run *outer_alone;               /* in its worker's list of runs that are its alone */
@@ -147,6 +157,21 @@ typedef struct watched_door {
     _Atomic int64_t first_seen, seen, asked; /* moments; asked: 0 for not yet */
 } watched_door;
 
+/* Posts that wait, the oldest first; changed under the domain's lock. See post.c. */
+typedef struct post_list {
+    thrum__post *first, *last;
+    _Atomic uint32_t count;
+} post_list;
+
+enum post_level { POST_HIGH, POST_NORMAL, POST_LOW, POST_LEVELS };
+
+/* Work that an open join or wait has picked up runs on top of a task: what that task was. On the stack of the join. */
+typedef struct beneath {
+    struct beneath *outer;
+    thrum__root *root;
+    thrum__run *run;
+} beneath;
+
 enum worker_kind { WORKER_OWN, WORKER_SPARE, WORKER_GUEST };
 
 /* As thrum_worker_stats. Only the worker writes them, and only where it has nothing to do. */
@@ -158,14 +183,18 @@ struct worker {
     thrum__worker spawn; /* first: a scope points to it */
     thrum__root *root;   /* of the task that runs; NULL between tasks */
     thrum__run *run;     /* of the graph's task that runs; NULL outside such */
-    int depth;           /* modules that it is in the middle of */
+    uint64_t iteration;  /* of the task that runs, in a pipelined run */
     domain *domain;
+    int depth;        /* modules that it is in the middle of */
+    int on_top;       /* open joins and waits that have picked up work, one on top of the other: */
+    beneath *beneath; /* what they wait in, the innermost first */
     thrum_executor *ex;
     uint64_t random;
     thrum__ring ring;     /* events == NULL: no trace */
     thrum_handle *single; /* guests: for the next run of a thread outside; see run_at_hand */
     thrum__run *kept_run; /* for the next run that starts here */
     bool stands;          /* at the domain's hand-over: see handle.c */
+    bool at_home;         /* its domain is the first: where sources and tasks without terms run */
     int index;
     enum worker_kind kind;
     worker *outer;        /* guests: what the thread was before, in an executor that it works for */
@@ -192,18 +221,25 @@ struct worker {
     int64_t slow_since;                          /* likewise */
     _Atomic(thrum__spawn *) spawns_shown;        /* spawned tasks below it are public: see scope.c */
     _Alignas(64) _Atomic(thrum__spawn *) bottom; /* the oldest spawned task that nobody has: see scope.c */
+    _Atomic(thrum__spawn *) strangers;           /* from here on of work that an open join picked up: see nest.c */
     _Alignas(64) watched_door watched;           /* by others */
     _Alignas(64) thrum__parker sleep_parker;     /* a token comes only from who took it off the sleepers' stack */
     thrum__parker join_parker;                   /* tokens may come late: whoever parks here looks again */
     _Atomic uint32_t taken;                      /* guests: in use by a thread */
+    _Atomic bool watches, called;                /* it waits in a source; it is to come: see source.c */
+    _Atomic bool asleep;                         /* or about to be; for those who want this very worker */
+    post_list posts;                             /* tasks that are pinned to it */
     _Alignas(64) tally tally;
 };
 
 struct domain {
     thrum__life life;
-    worker **workers; /* `count` of them are there; grows up to `most`, entries never change */
+    worker **workers; /* `count` of them are there; grows up to `most`, entries change in thrum_executor_resize only */
     _Atomic int count;
     int most, own;
+    int base;              /* added to a worker's index it gives its number in the executor */
+    _Atomic uint32_t stop; /* its threads are to end */
+    char *name;
     int64_t spin_ns;            /* see thrum__spin_ns */
     int cores;                  /* that its workers may use; 0: enough for all */
     int spares, spares_most;    /* ex->lock */
@@ -216,9 +252,11 @@ struct domain {
     atomic_bool move_asked;  /* it shares its core with whoever waits for it */
     /* The queue, on a line of its own: it goes from core to core. */
     _Alignas(64) thrum__lock lock;
-    _Atomic uint32_t waiting; /* how many of both that follow: to look at without the lock */
+    _Atomic uint32_t waiting; /* how many of those that follow, pinned ones aside: to look at without the lock */
     thrum_handle *first;      /* functions that nobody has, the newest last */
     thrum__run *open;         /* runs with sources that nobody has, the newest last */
+    post_list posts[POST_LEVELS];
+    _Atomic uint32_t pinned; /* posts in the workers' own lists */
 };
 
 /* Names of graphs that ran, kept for the trace. */
@@ -230,24 +268,39 @@ typedef struct thrum__held_names {
 struct thrum_executor {
     thrum__object object;
     domain cpu;
+    domain *more; /* the other domains, from number 1 on */
+    int domains;  /* all of them */
+    int workers_in[THRUM__DOMAINS_MOST];
     _Alignas(64) _Atomic uint64_t started, ended; /* handles, by threads that are no workers of this executor */
-    _Alignas(64) _Atomic uint32_t stop;
-    _Atomic uint32_t awaited; /* somebody sleeps until all have ended; a futex */
-    uint32_t generation;      /* of the process: a fork's child has another */
+    _Alignas(64) _Atomic uint32_t awaited;        /* somebody sleeps until all have ended; a futex */
+    uint32_t generation;                          /* of the process: a fork's child has another */
     bool callers_help, threadless, watched;
+    atomic_bool resizing;
     int workers;
-    enum thrum__bind bind;
+    enum thrum__bind bind, bind_asked;
+    worker *retired; /* kept for their traces, linked by `outer`: see resize.c */
     thrum__lock lock;
     thrum__run *free_runs;
     _Atomic(thrum__run *) *runs; /* by number; an entry is written once, before its number is used */
     uint32_t run_count;
     _Atomic(worker *) last_guest; /* a guess at one that is free */
     size_t spawns;
+    size_t stack_bytes; /* of threads; 0: as the system has it */
     thrum_observer observer;
     char *trace;
     uint64_t trace_events;
     int64_t trace_begin;
     thrum__held_names *held_names; /* ex->lock */
+    /* Sources of events: see source.c. */
+    _Alignas(64) _Atomic uint32_t held; /* events that are not released */
+    _Atomic uint32_t source_count;
+    _Atomic(worker *) watcher; /* who waits in a source */
+    _Atomic int64_t last_poll;
+    _Atomic uint32_t changing;    /* threads that add or remove a source */
+    thrum__lock watch_lock;       /* whether wake may be called */
+    thrum__lock polling;          /* held by whoever polls or waits */
+    _Atomic(const void *) poller; /* that thread: the address of its thrum__self */
+    thrum_source *sources;        /* the list; changed with both locks, read with either */
 };
 
 /* The calling thread's worker; NULL outside. */
@@ -273,18 +326,60 @@ void thrum__guest_leave(worker *guest);
 
 /* Starts a spare thread if a worker just parked and nobody is left who could take its place. */
 void thrum__spare_start(domain *d);
-void *thrum__worker_thread(void *arg);
+
+enum { THRUM__GUESTS_MOST = 64 };
+
+/* A new worker of the domain, which is not in its list yet; NULL without memory. */
+worker *thrum__worker_new(domain *d, thrum_executor *ex);
+void thrum__worker_free(worker *w);
+/* Puts it into the list, for any thread to see. With ex->lock held or while there are no others. */
+void thrum__worker_add(domain *d, worker *w, enum worker_kind kind);
+/* The domain has no threads: its workers count as asleep. */
+void thrum__domain_lay_to_sleep(domain *d);
+/* Starts the threads of the domain's own workers: how many it could; *err is the system's reason if not all. */
+int thrum__threads_start(domain *d, int *err);
+/* Ends `own_started` of those, and the stand-ins. */
+void thrum__threads_stop(domain *d, int own_started);
+/* What depends on how many workers there are beside the machine's processors. */
+int thrum__set_pace(thrum_executor *ex);
+/* Works in one of its tasks, however deep in other executors' waits the thread is. */
+bool thrum__works_for(const thrum_executor *ex);
+
+/* ---- domain.c ----------------------------------------------------------------------------------------------------- */
+
+/* By its number, from 0 (the processor cores) to ex->domains - 1. */
+static inline domain *thrum__domain(thrum_executor *ex, int number)
+{
+    return number == 0 ? &ex->cpu : &ex->more[number - 1];
+}
+
+/* The domains that the configuration asks for: checked, without workers. 0 or an error. */
+int thrum__domains_read(thrum_executor *ex, const thrum_config *config);
+/* A domain's workers, asleep and without threads. 0, or -1 without memory. */
+int thrum__domain_init(thrum_executor *ex, int number, int workers);
+void thrum__domain_fini(domain *d);
+/* Gives the workers of all domains their numbers in the executor. */
+void thrum__domains_number(thrum_executor *ex);
 
 /* ---- worker.c ----------------------------------------------------------------------------------------------------- */
 
-enum found_kind { FOUND_NOTHING, FOUND_WHOLE_RUN, FOUND_RUN, FOUND_TASK, FOUND_FUNCTION, FOUND_SPAWN };
+enum found_kind {
+    FOUND_NOTHING,
+    FOUND_WHOLE_RUN,
+    FOUND_RUN,
+    FOUND_TASK,
+    FOUND_COMPLETED, /* a task of a run that has run; what comes behind it is the finder's */
+    FOUND_FUNCTION,
+    FOUND_SPAWN
+};
 
 typedef struct found {
     enum found_kind kind;
     thrum__run
-        *run; /* FOUND_RUN, FOUND_TASK: with a strand for the finder; FOUND_WHOLE_RUN: all of it is the finder's */
+        *run; /* FOUND_RUN, FOUND_TASK, FOUND_COMPLETED: with a strand for the finder; FOUND_WHOLE_RUN: all of it is
+                        the finder's */
     thrum_task *task;
-    thrum_handle *handle; /* FOUND_FUNCTION: claimed */
+    thrum_handle *handle; /* FOUND_FUNCTION: claimed; FOUND_COMPLETED: of a module, to be returned */
     thrum__spawn *place;  /* FOUND_SPAWN: claimed */
     worker *victim;
     thrum_scope_fn *spawn_fn;
@@ -296,10 +391,12 @@ void thrum__perform(worker *w, const found *f);
 bool thrum__steal_task(worker *victim, const thrum__run *only, found *f);
 bool thrum__find_in(worker *w, const thrum__run *only, found *f);
 void thrum__wake_one(domain *d);
-/* Under the domain's lock, after adding to its queue: whom to unpark once the lock is given back; NULL for nobody. Without
+/* One that has been taken off the stack. */
+void thrum__wake_sleeper(worker *sleeper);
+/* Under the domain's lock, after adding to its queue: whom to wake once the lock is given back; NULL for nobody. Without
  * that the domain must not be touched then: what was added may have ended, and the executor with it. (A sleeper that was
  * taken off the stack keeps it: the executor's end waits for its thread.) */
-thrum__parker *thrum__wake_later_locked(domain *d);
+worker *thrum__wake_later_locked(domain *d);
 bool thrum__work_visible(const domain *d);
 /* The worker parks inside a task, or a guest leaves: its place can be taken. And back. */
 void thrum__step_aside(worker *w);
@@ -379,7 +476,11 @@ static inline void thrum__alone_leave(worker *w)
 
 bool thrum__run_raise(thrum__run *run);
 void thrum__run_work(worker *w, thrum__run *run, thrum_task *first);
+/* The same behind a task that has completed; `module`: its handle if it was one. */
+void thrum__run_work_behind(worker *w, thrum__run *run, thrum_task *completed, thrum_handle *module);
 void thrum__run_whole(worker *w, thrum__run *run);
+/* A task that is ready and may stay: to the worker's deque, or where that would hide how urgent it is. */
+void thrum__run_put(worker *w, thrum__run *run, thrum_task *task);
 /* An iteration has ended, detached functions too: whether there is another one. */
 bool thrum__run_goes_on(thrum_handle *handle);
 /* Everything of the run has ended. If it was a module's, and the worker that began it has left: its handle, with which the
@@ -388,6 +489,14 @@ thrum_handle *thrum__run_end(worker *w, thrum__run *run);
 /* Whether the only task of a graph that has but one is just a call; and calling it, without a run. */
 bool thrum__is_call(const thrum_graph *graph);
 void thrum__call_only_task(worker *w, thrum_handle *handle);
+
+/* ---- pipelined.c -------------------------------------------------------------------------------------------------- */
+
+/* What `complete` of run.c is, for a run with lanes. As there, NULL means that nothing has been pushed either: the caller may
+ * be about to leave the run. */
+thrum_task *thrum__pipelined_complete(worker *w, thrum__run *run, const thrum_task *task);
+/* The iteration of a task of the run that is under way. */
+uint64_t thrum__iteration_of(const thrum__run *run, const thrum_task *task);
 
 /* ---- sources.c ---------------------------------------------------------------------------------------------------- */
 
@@ -404,6 +513,8 @@ bool thrum__run_join_open(domain *d, const thrum_graph *of, found *f);
 thrum__run *thrum__run_take(worker *w, thrum_executor *ex);
 void thrum__run_recycle(worker *w, thrum_executor *ex, thrum__run *run);
 void thrum__run_init(thrum__run *run, thrum_handle *handle);
+/* Whether the executor has the workers and domains that the handle's graph, which is frozen, asks for: 0 or an error. */
+int thrum__may_run_here(const thrum_handle *handle);
 /* Begins a run for whoever finds it. From then on it may end at any moment, and the executor with it. */
 void thrum__run_begin_published(thrum__run *run, thrum_executor *ex);
 /* Starts the handle's run; with `w`, the caller is its first strand and this returns when the caller has nothing more to
@@ -413,8 +524,74 @@ void thrum__run_begin(thrum_handle *handle, worker *w);
 bool thrum__run_begin_queued(thrum_handle *handle);
 /* The last detached function of an iteration has ended, after its graph. */
 void thrum__run_detached_ended(thrum_handle *handle);
-/* Runs a graph once as part of the calling task; errors go to `root`. */
-void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root);
+/* Runs a graph once as part of the calling task; errors go to `root`. `open`: as thrum__wait_open_as. */
+void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root, bool open);
+
+/* ---- post.c ------------------------------------------------------------------------------------------------------- */
+
+/* A strand of the run for something that waits: while nobody works there on its behalf. By a worker that has one. */
+void thrum__keep_strand(worker *w, thrum__run *run);
+/* Whether the worker that has the ready task in hand may begin it now: else it has been sent to where it belongs, or waits
+ * for what it needs. */
+bool thrum__admit(worker *w, thrum__run *run, thrum_task *task);
+/* It will not begin: the run is cancelled. */
+void thrum__skip(const thrum_task *task);
+/* A task has become ready. Whether the worker may keep it, to run it next or push it; else it has been sent. */
+bool thrum__may_stay(worker *w, thrum__run *run, thrum_task *task);
+/* Sends a special task that is ready: to its worker, or to all of its domain. */
+void thrum__send(worker *w, thrum__run *run, thrum_task *task);
+/* A special task is going to wait: with a strand kept, and its post is the caller's to put somewhere. False: it waits already,
+ * and the run has failed. */
+bool thrum__begin_waiting(worker *w, thrum__run *run, thrum_task *task);
+/* A task that has waited is sent to where it belongs. Any thread. */
+void thrum__post_woken(thrum__post *post);
+/* The same to a worker that has a strand in the same run, and needs none from the post: false if it may not run it. */
+bool thrum__take_woken(const worker *w, thrum__run *run, const thrum__post *post);
+/* The same for one that has not gone anywhere. */
+void thrum__end_waiting(thrum__run *run, const thrum__post *post);
+/* Puts a post, with a strand kept, where the domain's workers find it. Any thread. From then on the run may end at any moment,
+ * and the executor with it. */
+void thrum__post_put(domain *d, enum post_level level, thrum__post *post);
+/* Takes one: the worker's own, or from this level of its domain. With `root`, only what belongs to that. */
+bool thrum__post_take_own(worker *w, found *f);
+bool thrum__post_take(domain *d, enum post_level level, const thrum__root *root, found *f);
+/* Of high priority and of this run, in which the caller is: without a strand of its own. NULL: none. */
+thrum_task *thrum__post_take_urgent(worker *w, thrum__run *run);
+/* Wakes those who sleep although tasks are pinned to them. */
+void thrum__wake_pinned(domain *d);
+int thrum__priority_of(const thrum_task *task);
+
+/* ---- semaphore.c -------------------------------------------------------------------------------------------------- */
+
+/* Before a special task that lists tokens begins: false if it waits for them. */
+bool thrum__tokens_acquire(worker *w, thrum__run *run, thrum_task *task);
+/* After it has completed, if it lists some to be given back. A task of the run that got tokens by this may be returned: for
+ * the caller to run. */
+thrum_task *thrum__tokens_release(worker *w, thrum__run *run, const thrum_task *task);
+/* It is skipped in a cancelled run: if it was sent with tokens, it gives them back. */
+void thrum__tokens_skip(const thrum_task *task);
+/* A run of a graph that uses semaphores has ended, or one of several in a row. */
+void thrum__tokens_end(const thrum__run *run);
+/* What waits for tokens and belongs to the root leaves. */
+void thrum__tokens_cancel(thrum__root *root);
+
+/* ---- event.c ------------------------------------------------------------------------------------------------------ */
+
+/* Calls an event task's function. True: its events have been released, and the task has completed. */
+bool thrum__event_call(worker *w, thrum__run *run, thrum_task *task);
+
+/* ---- source.c ----------------------------------------------------------------------------------------------------- */
+
+/* Looks at the executor's sources if events are held and nobody else looks, or has done so just now. */
+void thrum__sources_poll(thrum_executor *ex);
+/* Whether events are held and sources are there, but nobody waits in one. */
+bool thrum__sources_unwatched(const thrum_executor *ex);
+/* A worker that goes to sleep is to wait in a source: to be said before it can be woken. And doing so: until it is woken, or
+ * there is nothing to wait for. */
+bool thrum__sources_claim(worker *w);
+void thrum__sources_watch(worker *w);
+/* By whoever wakes such a worker. */
+void thrum__sources_call(worker *sleeper);
 
 /* ---- module.c ----------------------------------------------------------------------------------------------------- */
 
@@ -470,6 +647,8 @@ bool thrum__stand_down(worker *w, found *f);
 /* Leaves for something else that it has found: what it may have been handed goes to the queue. */
 void thrum__stand_down_busy(worker *w);
 void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task);
+/* The same with whatever there is to do. */
+void thrum__wait_open_as(worker *w, thrum_handle *handle, bool in_task);
 /* The task that `self` runs, if any, is going to wait for the handle. */
 void thrum__note_awaited(thrum_handle *handle, const worker *self);
 bool thrum__is_done(const thrum_handle *handle);
@@ -483,6 +662,17 @@ bool thrum__spawn_has_hidden(const worker *w);
 /* With the door held, and the bar up if not by the owner: shows up to `most` more spawned tasks. */
 void thrum__spawn_show_locked(worker *w, size_t most);
 void thrum__call_scope(worker *w, thrum__root *root, thrum_scope_fn *fn, void *arg);
+
+/* ---- nest.c ------------------------------------------------------------------------------------------------------- */
+
+/* Whether the calling thread, which is the worker's (NULL: it is none), has so little of its stack left that it must not call
+ * another task. And the sentence for it; and failing a root with that, if it is so. */
+bool thrum__stack_spent(worker *w);
+int thrum__too_deep(void);
+bool thrum__fails_too_deep(worker *w, thrum__root *root);
+/* In an open join or wait: does something, whatever it is, on top of the calling task. False: there is nothing, or it would
+ * go too deep, or others want the worker's place. */
+bool thrum__help_with_any(worker *w);
 
 /* ---- stats.c ------------------------------------------------------------------------------------------------------ */
 

@@ -12,13 +12,6 @@
 /* As many modules are begun one inside of the other on one stack; deeper ones are for whoever finds them. */
 enum { DEEPEST = 50 };
 
-/* The module's strand in its parent's run, for while nobody works there on its behalf. */
-static void keep_strand(worker *w, thrum__run *run)
-{
-    thrum__alone_share(w, run);
-    atomic_fetch_add_explicit(&run->strands, 1, memory_order_relaxed);
-}
-
 static int fail_module(thrum__run *run, const thrum_task *task, int err)
 {
     char room[80];
@@ -42,6 +35,7 @@ static thrum__run *prepare_module(worker *w, thrum__run *run, thrum_task *task)
     handle->root = run->root;
     handle->graph = task->arg;
     handle->left = 1;
+    handle->iteration = thrum__iteration_of(run, task);
     handle->fn.until = NULL;
     handle->parent = run;
     handle->module_task = task;
@@ -49,6 +43,8 @@ static thrum__run *prepare_module(worker *w, thrum__run *run, thrum_task *task)
     int err = ex->trace ? thrum__watch_hold_names(ex, handle->graph) : 0;
     if (!err)
         err = thrum__graph_claim(handle);
+    if (!err && (err = thrum__may_run_here(handle)))
+        thrum__module_end(handle);
     thrum__run *nested = err ? NULL : thrum__run_take(w, ex);
     if (nested) {
         thrum__run_init(nested, handle);
@@ -72,7 +68,7 @@ bool thrum__module_run(worker *w, thrum__run *run, thrum_task *task)
     if (handle->graph->source_count == 0) {
         thrum__run_end(w, nested);
     } else if (w->depth == DEEPEST) {
-        keep_strand(w, run);
+        thrum__keep_strand(w, run);
         atomic_store_explicit(&handle->module, MODULE_LEFT, memory_order_relaxed);
         thrum__run_begin_published(nested, w->ex);
         return false;
@@ -82,7 +78,7 @@ bool thrum__module_run(worker *w, thrum__run *run, thrum_task *task)
         w->depth--;
     }
     if (atomic_load_explicit(&handle->module, memory_order_acquire) != MODULE_ENDED) {
-        keep_strand(w, run);
+        thrum__keep_strand(w, run);
         if (atomic_exchange_explicit(&handle->module, MODULE_LEFT, memory_order_acq_rel) != MODULE_ENDED)
             return false;
         atomic_fetch_sub_explicit(&run->strands, 1, memory_order_relaxed); /* its own is still there */

@@ -95,10 +95,14 @@ static __attribute__((noinline, cold)) void run_at_once(worker *w, thrum__run *r
  * the deque. That one is the nearest in memory if it is ready (freezing has marked it): in a grid this walks along the
  * row, whatever the order of the edges was. These two do that for several successors; `chosen` is one that is ready
  * already. */
+static thrum_task *complete_special(worker *w, thrum__run *run, const uintptr_t *at);
+
 static __attribute__((noinline)) thrum_task *complete_shared(worker *w, thrum__run *run, const uintptr_t *at,
                                                              thrum_task *chosen)
 {
     uintptr_t word;
+    if (__builtin_expect((uintptr_t)at & THRUM__SPECIAL_IN, 0))
+        return complete_special(w, run, (const uintptr_t *)((uintptr_t)at - THRUM__SPECIAL_IN));
     do {
         word = *at++;
         thrum_task *successor = thrum__word_task(word), *pushed = successor;
@@ -176,6 +180,54 @@ static HOT thrum_task *complete_sole(worker *w, thrum__run *run, const uintptr_t
     } while (!(word & THRUM__LAST));
     if (__builtin_expect(thrum__deque_is_asked(&w->deque), 0))
         thrum__push_slow(w);
+    return chosen;
+}
+
+static void push(worker *w, thrum__run *run, thrum_task *task)
+{
+    if (!thrum__deque_push_owner(&w->deque, (uintptr_t)task | run->tag)) {
+        run_at_once(w, run, task);
+        return;
+    }
+    if (thrum__deque_is_asked(&w->deque))
+        thrum__push_slow(w);
+    wake_if_wanted(w);
+}
+
+/* Sent where a deque would hide how urgent it is, or show it to those who may not run it. */
+void thrum__run_put(worker *w, thrum__run *run, thrum_task *task)
+{
+    if (thrum__is_special(task) && (thrum__priority_of(task) > 0 || thrum__terms_of(task)->worker >= 0))
+        thrum__send(w, run, task);
+    else
+        push(w, run, task);
+}
+
+/* Two tasks are ready: the one to run next. The other waits. */
+static thrum_task *more_urgent(worker *w, thrum__run *run, thrum_task *chosen, thrum_task *ready)
+{
+    if (!chosen)
+        return ready;
+    thrum_task *other = ready;
+    if (thrum__priority_of(ready) > thrum__priority_of(chosen)) {
+        other = chosen;
+        chosen = ready;
+    }
+    thrum__run_put(w, run, other);
+    return chosen;
+}
+
+/* Some of the successors are special. A run with such tasks is never alone. */
+static __attribute__((noinline)) thrum_task *complete_special(worker *w, thrum__run *run, const uintptr_t *at)
+{
+    thrum_task *chosen = NULL;
+    uintptr_t word;
+    do {
+        word = *at++;
+        thrum_task *ready = thrum__word_task(word);
+        if (((word & THRUM__SOLE) || arrive_shared(ready)) && thrum__may_stay(w, run, ready))
+            chosen = more_urgent(w, run, chosen, ready);
+    } while (!(word & THRUM__LAST));
     return chosen;
 }
 
@@ -273,17 +325,6 @@ static thrum_task *ask_condition(const thrum__run *run, const thrum_task *condit
     return next;
 }
 
-static void push(worker *w, thrum__run *run, thrum_task *task)
-{
-    if (!thrum__deque_push_owner(&w->deque, (uintptr_t)task | run->tag)) {
-        run_at_once(w, run, task);
-        return;
-    }
-    if (thrum__deque_is_asked(&w->deque))
-        thrum__push_slow(w);
-    wake_if_wanted(w);
-}
-
 static thrum_task *schedule_picks(worker *w, thrum__run *run, const thrum_task *choice, const int *picks, size_t count)
 {
     thrum_task *chosen = NULL;
@@ -293,9 +334,8 @@ static thrum_task *schedule_picks(worker *w, thrum__run *run, const thrum_task *
             fail_named(run, choice, picks[i]);
             break;
         }
-        if (chosen)
-            push(w, run, chosen);
-        chosen = next;
+        if (thrum__may_stay(w, run, next))
+            chosen = more_urgent(w, run, chosen, next);
     }
     return chosen;
 }
@@ -335,17 +375,58 @@ static void consider_going_alone(worker *w, thrum__run *run)
         thrum__alone_again(w, run);
 }
 
-/* Tasks that are not just a function, cancelled runs, observers and traces. The task to run next, or NULL. In a cancelled run
- * functions are not called, but all is counted that would be; conditions name nothing, so loops end. */
+static bool gives_back(const thrum_task *task)
+{
+    return thrum__is_special(task) && thrum__terms_of(task)->release_count > 0;
+}
+
+/* In runs of every kind. */
+static thrum_task *complete_any_run(worker *w, thrum__run *run, const thrum_task *task)
+{
+    return run->lanes ? thrum__pipelined_complete(w, run, task) : complete(w, run, task);
+}
+
+/* A task has completed that may have terms. */
+static thrum_task *complete_any(worker *w, thrum__run *run, const thrum_task *task)
+{
+    if (!gives_back(task))
+        return complete_any_run(w, run, task);
+    thrum_task *woken = thrum__tokens_release(w, run, task);
+    thrum_task *next = complete_any_run(w, run, task);
+    return woken && next ? more_urgent(w, run, woken, next) : woken ? woken : next;
+}
+
+/* The same of a condition, which has named `next`. */
+static thrum_task *complete_condition(worker *w, thrum__run *run, const thrum_task *task, thrum_task *next)
+{
+    thrum_task *woken = gives_back(task) ? thrum__tokens_release(w, run, task) : NULL;
+    return woken && next ? more_urgent(w, run, woken, next) : woken ? woken : next;
+}
+
+/* A task of a cancelled run. */
+static thrum_task *skip(worker *w, thrum__run *run, const thrum_task *task)
+{
+    if (thrum__is_special(task))
+        thrum__skip(task);
+    return thrum__is_condition(task) ? NULL : complete_any_run(w, run, task);
+}
+
+/* Tasks that are not just a function, cancelled runs, observers and traces, pipelined runs. The task to run next, or NULL. In
+ * a cancelled run functions are not called, but all is counted that would be; conditions name nothing, so loops end. */
 static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *run, thrum_task *task)
 {
     uint32_t attention = __atomic_load_n(&run->root->attention, __ATOMIC_RELAXED);
     uint32_t kind = thrum__kind_of(task);
     bool condition = kind == THRUM__IS_CONDITION || kind == THRUM__IS_CHOICE;
+    bool completed = true;
     thrum_task *next = NULL;
     watch watch;
     if (thrum__is_cancelled(attention))
-        return condition ? NULL : complete(w, run, task);
+        return skip(w, run, task);
+    if (thrum__is_special(task) && !thrum__admit(w, run, task))
+        return NULL;
+    uint64_t outer_iteration = w->iteration; /* the worker may be in the middle of another task that waits */
+    w->iteration = thrum__iteration_of(run, task);
     if (thrum__is_watched(attention))
         thrum__watch_begin(w, &watch, task, thrum_task_number(task));
     if (kind == THRUM__IS_CONDITION)
@@ -354,15 +435,20 @@ static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *
         next = ask_choice(w, run, task);
     else if (kind == THRUM__IS_SCOPE)
         thrum__call_scope(w, run->root, task->fn.scope, task->arg);
+    else if (kind == THRUM__IS_EVENT)
+        completed = thrum__event_call(w, run, task);
     else
         task->fn.plain(task->arg);
     if (thrum__is_watched(attention))
         thrum__watch_end(w, &watch);
+    w->iteration = outer_iteration;
     if (condition && atomic_load_explicit(&run->sharing, memory_order_relaxed) == RUN_SHARED)
         consider_going_alone(w, run);
-    if (kind == THRUM__IS_MODULE && !thrum__module_run(w, run, task))
+    if (kind == THRUM__IS_MODULE)
+        completed = thrum__module_run(w, run, task);
+    if (!completed)
         return NULL;
-    return condition ? next : complete(w, run, task);
+    return condition ? complete_condition(w, run, task, next) : complete_any(w, run, task);
 }
 
 /* Calls the task, and gives the one to run next without touching the deque, or NULL. `attention` is the root's: handed down
@@ -391,7 +477,7 @@ static HOT thrum_task *pop(worker *w, const thrum__run *run, int64_t base)
 /* Runs the task, what it makes ready, and all else that is in the deque from `base` on. */
 static void run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
 {
-    const uint32_t *attention = &run->root->attention;
+    const uint32_t *attention = run->attention;
     for (; task; task = pop(w, run, base)) {
         do
             task = step(w, run, attention, task);
@@ -402,15 +488,36 @@ static void run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
 static __attribute__((noinline, cold)) void run_at_once(worker *w, thrum__run *run, thrum_task *task)
 {
     while (task)
-        task = step(w, run, &run->root->attention, task);
+        task = step(w, run, run->attention, task);
 }
 
-/* A task without successors. */
+/* The same where some tasks are more urgent than others: between two tasks it looks for one of high priority. */
+static void run_carefully(worker *w, thrum__run *run, thrum_task *task, int64_t base)
+{
+    while (task) {
+        thrum_task *urgent = thrum__priority_of(task) > 0 ? NULL : thrum__post_take_urgent(w, run);
+        if (urgent) {
+            push(w, run, task);
+            task = urgent;
+        }
+        task = step(w, run, run->attention, task);
+        if (!task)
+            task = pop(w, run, base);
+    }
+}
+
+static __attribute__((noinline)) void call_slowly(worker *w, thrum__run *run, thrum_task *task)
+{
+    while (task)
+        task = step_slowly(w, run, task);
+}
+
+/* A task without successors. If it is special, no task of the graph has any: it may be followed by one that has waited. */
 static HOT void call(worker *w, thrum__run *run, const uint32_t *attention, thrum_task *task)
 {
     __builtin_prefetch((const char *)task + AHEAD);
     if (__builtin_expect((int32_t)(__atomic_load_n(attention, __ATOMIC_RELAXED) | task->strong) < 0, 0))
-        step_slowly(w, run, task);
+        call_slowly(w, run, task);
     else
         task->fn.plain(task->arg);
 }
@@ -429,16 +536,43 @@ static void run_neighbours(worker *w, thrum__run *run, size_t from, size_t to)
     }
 }
 
+/* Urgent ones, which come first, are for everybody; the rest is run between them. */
+static void run_sources_carefully(worker *w, thrum__run *run, size_t from, size_t to, int64_t base)
+{
+    for (; from < to && thrum__priority_of(run->sources[from]) > 0; from++)
+        thrum__send(w, run, run->sources[from]);
+    for (; from < to; from++)
+        run_carefully(w, run, run->sources[from], base);
+}
+
+/* Tasks have more to do when they complete than their records tell. */
+static void run_first_firings(worker *w, thrum__run *run, size_t from, size_t to, int64_t base)
+{
+    size_t neighbours;
+    for (; from < to; from++)
+        run_from(w, run,
+                 run->sources ? run->sources[from] : thrum__task_number_at(run->handle->graph, from, &neighbours),
+                 base);
+}
+
 static void run_sources(worker *w, thrum__run *run, size_t from, size_t to, int64_t base)
 {
     const uint32_t *attention = &run->root->attention;
+    if (run->careful) {
+        run_sources_carefully(w, run, from, to, base);
+        return;
+    }
+    if (run->lanes) {
+        run_first_firings(w, run, from, to, base);
+        return;
+    }
     if (!run->sources) {
         run_neighbours(w, run, from, to);
         return;
     }
     thrum_task *const *at = run->sources + from, *const *end = run->sources + to;
     for (; at < end; at++) {
-        if ((*at)->next)
+        if ((*at)->next || thrum__is_special(*at))
             run_from(w, run, *at, base);
         else
             call(w, run, attention, *at);
@@ -462,7 +596,8 @@ static void begin_iteration(worker *w, thrum__run *run)
 {
     /* Where there are conditions, nobody knows how many tasks run: a task in a loop would seem to take as long as the loop. */
     const thrum_graph *graph = run->handle->graph;
-    run->began = thrum__task_count(graph) >= TIMED_FROM && !graph->conditions ? thrum__now() : 0;
+    bool timed = thrum__task_count(graph) >= TIMED_FROM && !graph->conditions && !run->lanes;
+    run->began = timed ? thrum__now() : 0;
     atomic_store_explicit(&run->turn, 0, memory_order_relaxed);
     if (thrum__alone_begin(w, run))
         return;
@@ -489,6 +624,7 @@ bool thrum__run_goes_on(thrum_handle *handle)
         return false;
     if (handle->fn.until ? handle->fn.until(handle->arg) : --handle->left == 0)
         return false;
+    handle->iteration++;
     atomic_store_explicit(&handle->pending, 1, memory_order_relaxed);
     return true;
 }
@@ -522,7 +658,7 @@ static void note_pace(const worker *w, const thrum__run *run)
     if (!run->began)
         return;
     bool shared = atomic_load_explicit(&run->sharing, memory_order_relaxed) == RUN_SHARED;
-    int64_t all = (thrum__now() - run->began) * (shared ? w->domain->life.limit : 1);
+    int64_t all = (thrum__now() - run->began) * (shared ? w->ex->cpu.life.limit : 1);
     thrum_graph *graph = run->handle->graph;
     graph->task_ns = 1 + all / (int64_t)thrum__task_count(graph);
 }
@@ -534,39 +670,64 @@ static thrum_handle *leave(worker *w, thrum__run *run, int64_t base)
     while (lower(w, run)) {
         thrum_handle *handle = run->handle;
         note_pace(w, run);
+        if (handle->graph->terms && handle->graph->terms->uses)
+            thrum__tokens_end(run);
         if (handle->graph->conditions)
             thrum__graph_restore(handle->graph);
         if (!thrum__pending_lower(handle))
             return NULL;
         if (!thrum__run_goes_on(handle))
             return thrum__run_end(w, run);
+        if (!w->at_home) {
+            thrum__run_begin_published(run, w->ex);
+            return NULL;
+        }
         begin_iteration(w, run);
         run_shares(w, run, base);
     }
     return NULL;
 }
 
-/* A strand's whole life, from `first` (a stolen task) or a share of the sources on. The caller has raised strands. Where a
- * module ends whose beginner has left, it goes on as the parent's strand that the module has kept: in a loop, for modules
- * may be nested deeply. */
-static void work(worker *w, thrum__run *run, thrum_task *first, bool begins)
+/* Behind a module that has ended its worker goes on in the parent's run: at home, or sends that there. The parent's run has
+ * a strand that the module has kept. */
+static bool goes_on_behind(worker *w, thrum_handle *module)
+{
+    if (w->at_home)
+        return true;
+    module->post =
+        (thrum__post){.run = module->parent, .task = module->module_task, .completed = true, .module = module};
+    thrum__post_put(&w->ex->cpu, POST_NORMAL, &module->post);
+    return false;
+}
+
+/* A strand's whole life, from `first` on (a stolen task; or one that has completed) or a share of the sources. The caller has
+ * raised strands. Where a module ends whose beginner has left, it goes on as the parent's strand that the module has kept: in
+ * a loop, for modules may be nested deeply. */
+enum beginning { AT_TASK, BEHIND_TASK, AT_ITERATION };
+
+static void work(worker *w, thrum__run *run, thrum_task *first, enum beginning beginning)
 {
     thrum__root *outer = w->root;
     thrum__run *outer_run = w->run;
     int64_t base = thrum__deque_bottom_owner(&w->deque);
     w->root = run->root;
     w->run = run;
-    if (begins)
+    if (beginning == AT_ITERATION)
         begin_iteration(w, run);
+    else if (beginning == BEHIND_TASK)
+        first = complete_any(w, run, first);
     for (;;) {
-        if (first)
+        if (first && run->careful)
+            run_carefully(w, run, first, base);
+        else if (first)
             run_from(w, run, first, base);
-        run_shares(w, run, base);
+        if (w->at_home)
+            run_shares(w, run, base);
         thrum_handle *module = leave(w, run, base);
-        if (!module)
+        if (!module || !goes_on_behind(w, module))
             break;
         run = w->run = module->parent;
-        first = complete(w, run, module->module_task);
+        first = complete_any(w, run, module->module_task);
         thrum__handle_return(w, module);
     }
     w->root = outer;
@@ -575,12 +736,18 @@ static void work(worker *w, thrum__run *run, thrum_task *first, bool begins)
 
 void thrum__run_work(worker *w, thrum__run *run, thrum_task *first)
 {
-    work(w, run, first, false);
+    work(w, run, first, AT_TASK);
+}
+
+void thrum__run_work_behind(worker *w, thrum__run *run, thrum_task *completed, thrum_handle *module)
+{
+    work(w, run, completed, BEHIND_TASK);
+    thrum__handle_return(w, module);
 }
 
 void thrum__run_whole(worker *w, thrum__run *run)
 {
-    work(w, run, NULL, true);
+    work(w, run, NULL, AT_ITERATION);
 }
 
 /* ---- Graphs of one task ------------------------------------------------------------------------------------------- */
@@ -593,7 +760,9 @@ static thrum_task *only_task(const thrum_graph *graph)
 
 bool thrum__is_call(const thrum_graph *graph)
 {
-    return thrum__kind_of(only_task(graph)) != THRUM__IS_MODULE;
+    const thrum_task *task = only_task(graph);
+    uint32_t kind = thrum__kind_of(task);
+    return kind != THRUM__IS_MODULE && kind != THRUM__IS_EVENT && !thrum__is_special(task);
 }
 
 void thrum__call_only_task(worker *w, thrum_handle *handle)
@@ -601,6 +770,7 @@ void thrum__call_only_task(worker *w, thrum_handle *handle)
     thrum__run none, *outer_run = w->run;
     thrum__root *outer = w->root;
     none.handle = handle;
+    none.lanes = NULL;
     atomic_init(&none.sharing, RUN_ALONE);
     w->root = none.root = handle->root;
     w->run = &none;

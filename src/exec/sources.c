@@ -22,10 +22,10 @@ void thrum__run_publish(domain *d, thrum__run *run, int64_t strands)
     }
     atomic_store_explicit(&run->strands, strands, memory_order_release);
     atomic_fetch_add_explicit(&d->waiting, 1, memory_order_seq_cst);
-    thrum__parker *sleeper = thrum__wake_later_locked(d);
+    worker *sleeper = thrum__wake_later_locked(d);
     thrum__lock_give(&d->lock);
     if (sleeper)
-        thrum__unpark(sleeper);
+        thrum__wake_sleeper(sleeper);
 }
 
 static void open_list_remove_locked(domain *d, thrum__run *run)

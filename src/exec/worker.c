@@ -56,19 +56,41 @@ bool thrum__find_in(worker *w, const thrum__run *only, found *f)
     return success;
 }
 
+static bool find_function(domain *d, found *f)
+{
+    thrum_handle *handle = thrum__queue_take(d, NULL);
+    *f = (found){.kind = FOUND_FUNCTION, .handle = handle};
+    return handle != NULL;
+}
+
 bool thrum__find(worker *w, found *f)
 {
     domain *d = w->domain;
-    thrum_handle *handle = thrum__queue_take(d, NULL);
-    if (handle) {
-        *f = (found){.kind = FOUND_FUNCTION, .handle = handle};
+    thrum__sources_poll(w->ex);
+    if (thrum__post_take_own(w, f))
         return true;
-    }
-    return thrum__run_join_open(d, NULL, f) || thrum__find_in(w, NULL, f);
+    if (atomic_load_explicit(&d->waiting, memory_order_relaxed) > 0 &&
+        (thrum__post_take(d, POST_HIGH, NULL, f) || find_function(d, f) || thrum__run_join_open(d, NULL, f) ||
+         thrum__post_take(d, POST_NORMAL, NULL, f)))
+        return true;
+    return thrum__find_in(w, NULL, f) || thrum__post_take(d, POST_LOW, NULL, f);
+}
+
+/* Inside of other work, where the stack has come to its end: what was found is cancelled, and taking part in it calls nobody
+ * any more. */
+static void fail_if_too_deep(worker *w, const found *f)
+{
+    if (__builtin_expect(!w->root || !thrum__stack_spent(w), 1))
+        return;
+    if (f->run)
+        thrum__fails_too_deep(w, f->run->root);
+    if (f->handle)
+        thrum__fails_too_deep(w, f->handle->root);
 }
 
 void thrum__perform(worker *w, const found *f)
 {
+    fail_if_too_deep(w, f);
     switch (f->kind) {
     case FOUND_WHOLE_RUN:
         thrum__run_whole(w, f->run);
@@ -78,6 +100,9 @@ void thrum__perform(worker *w, const found *f)
         break;
     case FOUND_TASK:
         thrum__run_work(w, f->run, f->task);
+        break;
+    case FOUND_COMPLETED:
+        thrum__run_work_behind(w, f->run, f->task, f->handle);
         break;
     case FOUND_FUNCTION:
         thrum__handle_run(w, f->handle);
@@ -94,6 +119,9 @@ bool thrum__work_visible(const domain *d)
 {
     if (atomic_load_explicit(&d->waiting, memory_order_seq_cst) > 0)
         return true;
+    const thrum_executor *ex = d->workers[0]->ex;
+    if (d == &ex->cpu && thrum__sources_unwatched(ex))
+        return true;
     int count = atomic_load_explicit(&d->count, memory_order_acquire);
     for (int i = 0; i < count; i++)
         if (thrum__deque_has_words(&d->workers[i]->deque) || thrum__spawn_visible(d->workers[i]) ||
@@ -104,21 +132,29 @@ bool thrum__work_visible(const domain *d)
 
 /* ---- Sleeping and waking ------------------------------------------------------------------------------------------ */
 
-thrum__parker *thrum__wake_later_locked(domain *d)
+worker *thrum__wake_later_locked(domain *d)
 {
     int sleeper = thrum__life_wake(&d->life);
     if (sleeper < 0 && atomic_load_explicit(&d->napping, memory_order_seq_cst) > 0) {
         atomic_fetch_add_explicit(&d->published, 1, memory_order_relaxed);
         thrum__futex_wake(&d->published, 1);
     }
-    return sleeper < 0 ? NULL : &d->workers[sleeper]->sleep_parker;
+    return sleeper < 0 ? NULL : d->workers[sleeper];
+}
+
+/* Until it is unparked the sleeper is there, and with it the executor. */
+void thrum__wake_sleeper(worker *sleeper)
+{
+    if (atomic_load_explicit(&sleeper->watches, memory_order_relaxed))
+        thrum__sources_call(sleeper);
+    thrum__unpark(&sleeper->sleep_parker);
 }
 
 void thrum__wake_one(domain *d)
 {
     int sleeper = thrum__life_wake(&d->life);
     if (sleeper >= 0)
-        thrum__unpark(&d->workers[sleeper]->sleep_parker);
+        thrum__wake_sleeper(d->workers[sleeper]);
 }
 
 /* The worker's place can be taken by another: somebody who sleeps is woken if there is work, and where nobody is left to
@@ -129,6 +165,8 @@ void thrum__step_aside(worker *w)
     if (w->root)
         thrum__door_show_all(w); /* in the middle of a task; outside of one a worker has nothing */
     thrum__life_view view = thrum__life_leave(&d->life);
+    if (d->life.limit == 1)
+        thrum__wake_pinned(d);
     /* Nobody asleep and too few awake: some are parked. A guest must look too: they may have parked while it was here. */
     if (view.top < 0 && view.awake < d->life.limit && !w->ex->threadless) {
         thrum__spare_start(d);
@@ -190,7 +228,7 @@ static void nap(worker *w)
 static bool look_around(worker *w, found *f)
 {
     for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
-        if (atomic_load_explicit(&w->ex->stop, memory_order_relaxed))
+        if (atomic_load_explicit(&w->domain->stop, memory_order_relaxed))
             return false;
         if (thrum__find(w, f)) {
             thrum__stand_down_busy(w);
@@ -210,7 +248,7 @@ static bool must_stop_searching(const worker *w)
     const domain *d = w->domain;
     thrum__life_view view = thrum__life_look(&d->life);
     return view.searching > 1 + d->life.limit / 4 || view.awake > d->life.limit || must_make_way(d) ||
-           atomic_load_explicit(&w->ex->stop, memory_order_relaxed);
+           atomic_load_explicit(&w->domain->stop, memory_order_relaxed);
 }
 
 /* Looks for work for a while; nobody looks long while too many others do. While there is only work that is better left
@@ -254,6 +292,7 @@ void thrum__sleep_counted(worker *w)
 {
     thrum__count_owner(&w->tally.sleeps, 1);
     thrum__park(&w->sleep_parker);
+    atomic_store_explicit(&w->asleep, false, memory_order_relaxed);
     /* Release: whoever sees the waking sees the sleep. */
     atomic_store_explicit(&w->tally.wakes, atomic_load_explicit(&w->tally.wakes, memory_order_relaxed) + 1,
                           memory_order_release);
@@ -264,15 +303,20 @@ void thrum__sleep_counted(worker *w)
 static void sleep_until_woken(worker *w)
 {
     domain *d = w->domain;
+    atomic_store_explicit(&w->asleep, true, memory_order_relaxed);
+    bool watches = thrum__sources_claim(w);
     thrum__life_sleep(&d->life, w->index);
     thrum__barrier_heavy();
     if (thrum__work_visible(d))
         thrum__wake_one(d);
-    if (atomic_load_explicit(&w->ex->stop, memory_order_seq_cst)) {
+    thrum__wake_pinned(d);
+    if (atomic_load_explicit(&w->domain->stop, memory_order_seq_cst)) {
         int sleeper = thrum__life_wake_any(&d->life);
         if (sleeper >= 0)
-            thrum__unpark(&d->workers[sleeper]->sleep_parker);
+            thrum__wake_sleeper(d->workers[sleeper]);
     }
+    if (watches)
+        thrum__sources_watch(w);
     thrum__sleep_counted(w);
 }
 
@@ -304,7 +348,7 @@ static void work_while_there_is_some(worker *w, found *f)
         } else {
             thrum__perform(w, f);
         }
-    } while (!atomic_load_explicit(&w->ex->stop, memory_order_relaxed) && !must_make_way(d) && thrum__find(w, f));
+    } while (!atomic_load_explicit(&w->domain->stop, memory_order_relaxed) && !must_make_way(d) && thrum__find(w, f));
     thrum__life_start_search(&d->life);
 }
 
@@ -312,10 +356,10 @@ static void work_while_there_is_some(worker *w, found *f)
 void thrum__live(worker *w)
 {
     found f;
-    while (!atomic_load_explicit(&w->ex->stop, memory_order_seq_cst)) {
+    while (!atomic_load_explicit(&w->domain->stop, memory_order_seq_cst)) {
         if (search(w, &f))
             work_while_there_is_some(w, &f);
-        else if (!atomic_load_explicit(&w->ex->stop, memory_order_seq_cst))
+        else if (!atomic_load_explicit(&w->domain->stop, memory_order_seq_cst))
             sleep_until_woken(w);
     }
 }

@@ -3,8 +3,10 @@
  * Copies of graphs.
  */
 #include "model/graph_int.h"
+#include "model/next.h"
 
 #include "base/alloc.h"
+#include "model/terms.h"
 
 /* Arguments that the graph owns are copied for the clone, which must not depend on it. */
 static int copy_argument(const thrum_graph *graph, thrum_graph *clone, thrum_task *task)
@@ -28,6 +30,8 @@ static int copy_task(const thrum_graph *graph, thrum_graph *clone, const thrum_t
     copy->strong = thrum__kind_of(task);
     const char *name = thrum_task_name(task);
     int err = *name ? thrum_task_set_name(copy, name) : 0;
+    if (!err)
+        err = thrum__terms_copy(task, copy);
     return err ? err : copy_argument(graph, clone, copy);
 }
 
@@ -63,6 +67,8 @@ thrum_graph *thrum_graph_clone(thrum_graph *graph)
     clone->strict = graph->strict;
     if (!err)
         err = thrum_graph_visit(graph, copy_edges, clone);
+    if (!err)
+        err = thrum__nexts_copy(graph, clone);
     if (err || thrum__root_code(&clone->object.root)) {
         thrum__graph_destroy(clone);
         thrum__fault(THRUM_ENOMEM, "thrum_graph_clone: no memory for a copy of graph '%s'", graph->names->graph);

@@ -11,8 +11,10 @@
  * the order in which they were added.
  */
 #include "model/graph_int.h"
+#include "model/next.h"
 
 #include "base/alloc.h"
+#include "model/terms.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -217,7 +219,7 @@ static uintptr_t *write_records(thrum_graph *graph, uint32_t chunk, const struct
     for (thrum_task *task = chunk_begin(graph, chunk), *stop = chunk_end(graph, chunk); task < stop; task++, place++) {
         uint32_t strong = predecessors_of(task, tally->in[place]);
         size_t successors = successors_of(task, tally->out[place]);
-        task->strong |= strong;
+        task->strong |= strong & THRUM__STRONG_MASK;
         most |= strong;
         atomic_store_explicit(&task->pending, strong, memory_order_relaxed);
         task->next = *next++;
@@ -230,6 +232,7 @@ static uintptr_t *write_records(thrum_graph *graph, uint32_t chunk, const struct
     }
     *source = to;
     graph->counted |= most > 1;
+    graph->crowded |= most > THRUM__STRONG_MASK;
     return end;
 }
 
@@ -360,7 +363,7 @@ static void layout_undo(thrum_graph *graph)
     FOR_EACH_TASK(graph, task)
     {
         task->next = 0;
-        task->strong &= THRUM__KIND_MASK;
+        task->strong &= THRUM__KIND_MASK | THRUM__SPECIAL;
         atomic_store_explicit(&task->pending, 0, memory_order_relaxed);
     }
     thrum__layout_drop(graph);
@@ -368,6 +371,7 @@ static void layout_undo(thrum_graph *graph)
 
 void thrum__layout_drop(thrum_graph *graph)
 {
+    thrum__lanes_drop(graph);
     thrum__array_keep(graph->list, graph->list_words * sizeof *graph->list);
     if (graph->sources)
         thrum__array_keep(graph->sources, sources_bytes(graph));
@@ -408,15 +412,14 @@ static int lay_out_tallied(thrum_graph *graph, const struct tally *tally)
 static int too_many_edges(const thrum_graph *graph)
 {
     return thrum__fault(THRUM_ELIMIT,
-                        "thrum_graph_freeze: graph '%s' has %llu edges, but fewer than 2^28 is what thrum can count",
-                        graph->names->graph, (unsigned long long)graph->edges);
+                        "thrum_graph_freeze: graph '%s' has a task with 2^26 predecessors or more; let them meet in "
+                        "placeholders first",
+                        graph->names->graph);
 }
 
 static int lay_out(thrum_graph *graph)
 {
-    graph->counted = false;
-    if (graph->edges > THRUM__STRONG_MASK)
-        return too_many_edges(graph);
+    graph->counted = graph->crowded = false;
     if (graph->edges == 0) {
         graph->source_count = thrum__task_count(graph);
         return 0;
@@ -428,7 +431,7 @@ static int lay_out(thrum_graph *graph)
     tally_free(graph, &tally);
     if (err)
         return thrum__fault(err, "thrum_graph_freeze: no memory to lay out graph '%s'", graph->names->graph);
-    return check_cycles(graph);
+    return graph->crowded ? too_many_edges(graph) : check_cycles(graph);
 }
 
 void thrum__graph_keep_message(thrum_graph *graph, const char *text)
@@ -457,6 +460,8 @@ int thrum__graph_prepare(thrum_graph *graph)
     if (state & THRUM__FROZEN)
         return 0;
     int err = lay_out(graph);
+    if (!err)
+        err = thrum__terms_lay_out(graph);
     if (!err && graph->strict)
         err = refuse_races(graph);
     if (err) {
@@ -535,7 +540,8 @@ static bool words_agree(const thrum_graph *graph)
 
 static bool is_source(const thrum_graph *graph, size_t number, const thrum_task *task)
 {
-    return number < graph->source_count && (!graph->sources || graph->sources[number] == task);
+    return number < graph->source_count &&
+           (!graph->sources || thrum__has_priorities(graph) || graph->sources[number] == task);
 }
 
 static uint64_t weak_words(const thrum_task *task)

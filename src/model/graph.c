@@ -3,8 +3,10 @@
  * Building: tasks, names and edges. Freezing is in freeze.c, reading (visit, measure, DOT) in inspect.c.
  */
 #include "model/graph_int.h"
+#include "model/next.h"
 
 #include "base/alloc.h"
+#include "model/terms.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -194,6 +196,7 @@ void thrum__graph_destroy(thrum_graph *graph)
     thrum__free(graph->warning);
     thrum__log_drop(graph);
     thrum__layout_drop(graph);
+    thrum__nexts_drop(graph);
     while (graph->slabs) {
         thrum__slab *older = graph->slabs->older;
         slab_free(graph->slabs);
@@ -205,6 +208,7 @@ void thrum__graph_destroy(thrum_graph *graph)
         thrum__free(graph->kept);
         graph->kept = older;
     }
+    thrum__terms_drop(graph);
     thrum__names_drop(graph->names);
     thrum__free(graph->chunks);
     thrum__free(atomic_load_explicit(&graph->run_message, memory_order_relaxed));
@@ -402,6 +406,16 @@ thrum_task *thrum_choice_new(thrum_graph *graph, thrum_choice_fn *fn, void *arg)
     return task;
 }
 
+thrum_task *thrum_event_task_new(thrum_graph *graph, thrum_event_fn *fn, void *arg)
+{
+    if (!graph || !fn)
+        return null_argument(graph, "thrum_event_task_new");
+    thrum_task *task = task_new(graph);
+    if (task)
+        *task = (thrum_task){.fn.event = fn, .arg = arg, .strong = THRUM__IS_EVENT};
+    return task;
+}
+
 thrum_task *thrum_module_new(thrum_graph *graph, thrum_graph *module)
 {
     if (!graph)
@@ -445,7 +459,7 @@ static int set_kind(thrum_task *task, uint32_t kind, bool has_fn, const char *wh
                                  thrum__task_label(task, room, sizeof room));
     }
     graph->conditions += condition;
-    task->strong = (task->strong & ~THRUM__KIND_MASK) | kind;
+    task->strong = (task->strong & ~THRUM__KIND_MASK) | kind | (thrum__is_special(task) ? THRUM__SLOW : 0);
     return 0;
 }
 
@@ -485,6 +499,16 @@ int thrum_task_set_choice(thrum_task *task, thrum_choice_fn *fn, void *arg)
     if (err)
         return err;
     task->fn.choice = fn;
+    task->arg = arg;
+    return 0;
+}
+
+int thrum_task_set_event(thrum_task *task, thrum_event_fn *fn, void *arg)
+{
+    int err = set_kind(task, THRUM__IS_EVENT, fn != NULL, "thrum_task_set_event");
+    if (err)
+        return err;
+    task->fn.event = fn;
     task->arg = arg;
     return 0;
 }

@@ -19,20 +19,20 @@
  *   THRUM__NEAR  of the list's members this one is nearest in memory to the task: the one to run next if it is ready
  *
  * A task with exactly one successor has the word itself in its record (flag THRUM__ONE) and no list. The address of a list
- * all of whose words are SOLE has that flag too.
+ * all of whose words are SOLE has that flag too; that of a list with special tasks among its members has THRUM__SPECIAL_IN instead.
  *
  * Invariants of a frozen graph (thrum__graph_check):
  *   1. strong = number of words that lead to the task from others than conditions; pending = strong while no run is under
  *      way. Words that part from a condition are weak: WEAK_IN is set where one leads.
  *   2. A word is flagged SOLE exactly if its task's strong is 1.
- *   3. sources holds the tasks with strong = 0 and without WEAK_IN, in the order of creation; in a graph without edges, where that is every
- *      task, it is NULL.
+ *   3. sources holds the tasks with strong = 0 and without WEAK_IN, in the order of creation, or of their priorities if
+ *      there are such; in a graph without edges or priorities, where that is every task, it is NULL.
  *   4. The lists lie in the order of their tasks and fill `list` exactly; each has one word flagged NEAR.
  */
 #ifndef THRUM_MODEL_GRAPH_H
 #define THRUM_MODEL_GRAPH_H
 
-#include <thrum/graph.h>
+#include <thrum/event.h>
 
 #include "base/fault.h"
 #include "sys/park.h"
@@ -44,6 +44,7 @@ enum {
     THRUM__SOLE = 2,
     THRUM__ONE = 4,
     THRUM__NEAR = 8,
+    THRUM__SPECIAL_IN = 1, /* in the address of a list, which is a multiple of 8 */
     THRUM__FLAGS = 31,
 
     THRUM__CHUNK_BYTES = 1 << 20,
@@ -53,15 +54,19 @@ enum {
         THRUM__CHUNK_SHIFTS * 2, /* places that are no tasks: those before the head, the head's, the last */
 };
 
-/* The kind of a task is in the top bits of `strong`: all but plain functions have the sign bit. Below it, whether a
- * condition has an edge to the task, and the number of its strong predecessors. */
-#define THRUM__KIND_MASK UINT32_C(0xe0000000)
-#define THRUM__IS_SCOPE UINT32_C(0x80000000)
+/* The kind of a task is in the top bits of `strong`: all but plain functions have the sign bit. Below it, whether the task
+ * is special (it has terms: model/terms.h; then it has the sign bit too), whether a condition has an edge to it, and the
+ * number of its strong predecessors. */
+#define THRUM__SLOW UINT32_C(0x80000000)
+#define THRUM__KIND_MASK UINT32_C(0xf0000000)
+#define THRUM__IS_SCOPE UINT32_C(0x90000000)
 #define THRUM__IS_CONDITION UINT32_C(0xa0000000)
-#define THRUM__IS_CHOICE UINT32_C(0xc0000000)
-#define THRUM__IS_MODULE UINT32_C(0xe0000000) /* the argument is the graph */
-#define THRUM__WEAK_IN UINT32_C(0x10000000)
-#define THRUM__STRONG_MASK UINT32_C(0x0fffffff)
+#define THRUM__IS_CHOICE UINT32_C(0xb0000000)
+#define THRUM__IS_MODULE UINT32_C(0xc0000000) /* the argument is the graph */
+#define THRUM__IS_EVENT UINT32_C(0xd0000000)
+#define THRUM__SPECIAL UINT32_C(0x08000000)
+#define THRUM__WEAK_IN UINT32_C(0x04000000)
+#define THRUM__STRONG_MASK UINT32_C(0x03ffffff)
 
 struct thrum_task {
     union {
@@ -69,6 +74,7 @@ struct thrum_task {
         thrum_scope_fn *scope;
         thrum_condition_fn *condition;
         thrum_choice_fn *choice;
+        thrum_event_fn *event;
     } fn;
     void *arg;
     uintptr_t next;           /* frozen: 0, a successor | THRUM__ONE, or the address of the list; else scratch */
@@ -98,6 +104,9 @@ typedef struct thrum__names {
 } thrum__names;
 
 struct thrum__kept;
+struct thrum__terms_table;
+struct thrum__nexts;
+struct thrum__lanes;
 
 /* Bits of the state. 0: may be built on without further question. A graph that runs is frozen. */
 enum { THRUM__FROZEN = 1, THRUM__FAILED = 2 };
@@ -119,13 +128,20 @@ struct thrum_graph {
     uint64_t edges;
     uint64_t conditions; /* tasks that are or were one */
     thrum__names *names;
-    struct thrum__kept *kept; /* arguments that the graph owns, the newest first */
+    struct thrum__kept *kept;         /* arguments that the graph owns, the newest first */
+    struct thrum__terms_table *terms; /* of special tasks; NULL: there are none */
 
     uintptr_t *list;
     size_t list_words;
     thrum_task **sources;
     size_t source_count;
     bool counted; /* some task waits for more than one */
+    bool crowded; /* some task waits for more than can be counted */
+
+    struct thrum__nexts
+        *nexts; /* edges into the next iteration, and what pipelined runs need: see next.h. NULL: none */
+    struct thrum__lanes *lanes;
+    unsigned depth; /* of pipelined runs; 0: not set */
 
     /* For src/exec. `run` is the run under way, 0 for none, with the low bit set when others are queued: who starts a
      * run or ends one without a queue needs one exchange and no lock (exec/queue.c). */
@@ -180,6 +196,11 @@ static inline bool thrum__is_condition(const thrum_task *task)
     return thrum__kind_of(task) == THRUM__IS_CONDITION || thrum__kind_of(task) == THRUM__IS_CHOICE;
 }
 
+static inline bool thrum__is_special(const thrum_task *task)
+{
+    return task->strong & THRUM__SPECIAL;
+}
+
 static inline thrum_task *thrum__word_task(uintptr_t word)
 {
     return (thrum_task *)(word & ~(uintptr_t)THRUM__FLAGS);
@@ -190,7 +211,7 @@ static inline thrum_task *thrum__word_task(uintptr_t word)
 static inline const uintptr_t *thrum__successors(const thrum_task *task, uintptr_t *one)
 {
     if (!(task->next & THRUM__ONE))
-        return (const uintptr_t *)(task->next & ~(uintptr_t)THRUM__SOLE);
+        return (const uintptr_t *)(task->next & ~(uintptr_t)(THRUM__SOLE | THRUM__SPECIAL_IN));
     *one = task->next;
     return one;
 }
