@@ -302,6 +302,82 @@ TEST(who_waits_is_served_by_urgency_and_then_in_turn)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
+/* One token of two is free, but it is kept for the first in line, which needs both. */
+TEST(who_needs_few_tokens_does_not_overtake_who_needs_many)
+{
+    thrum_executor *ex = executor_blocking(1);
+    thrum_semaphore *s = semaphore_with(2);
+    thrum_event event;
+    struct order order = {0};
+    thrum_graph *holder = thrum_graph_new("holder"), *idle = thrum_graph_new("idle"), *graphs[2];
+    thrum_handle *handles[3];
+    use(thrum_event_task_new(holder, keep_event, &event), s);
+    thrum_placeholder_new(idle);
+    handles[2] = thrum_start(ex, holder);
+    for (int i = 0; i < 2; i++) {
+        order.entries[i] = (struct order_entry){&order, i};
+        graphs[i] = thrum_graph_new("one");
+        thrum_task *task = thrum_task_new(graphs[i], note_order, &order.entries[i]);
+        use(task, s);
+        if (i == 0)
+            use(task, s);
+        assert_int_equal(thrum_run(ex, idle), 0);
+        handles[i] = thrum_start(ex, graphs[i]);
+    }
+    assert_int_equal(thrum_run(ex, idle), 0);
+    assert_int_equal(atomic_load(&order.next), 0);
+    assert_int_equal(thrum_event_release(event), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(thrum_wait(handles[i]), 0);
+        thrum_release(handles[i]);
+    }
+    assert_true(order.at[0] < order.at[1]);
+    assert_int_equal(thrum_graph_free(graphs[0]), 0);
+    assert_int_equal(thrum_graph_free(graphs[1]), 0);
+    assert_int_equal(thrum_graph_free(holder), 0);
+    assert_int_equal(thrum_graph_free(idle), 0);
+    check_and_free(s, 2);
+    assert_int_equal(thrum_executor_free(ex), 0);
+}
+
+struct behind {
+    thrum_semaphore *semaphore;
+    atomic_int wrong;
+};
+
+static void check_free(void *arg)
+{
+    struct behind *behind = arg;
+    atomic_fetch_add(&behind->wrong, thrum_semaphore_tokens(behind->semaphore) != 3);
+}
+
+TEST(tokens_are_back_before_tasks_behind_begin)
+{
+    thrum_executor *ex = executor_with(3);
+    thrum_semaphore *s = semaphore_with(3);
+    thrum_graph *graph = thrum_graph_new("behind");
+    struct behind behind = {.semaphore = s};
+    thrum_task *before = NULL;
+    for (int i = 0; i < 20; i++) {
+        thrum_task *task = thrum_placeholder_new(graph), *last = thrum_placeholder_new(graph);
+        use(task, s);
+        use(task, s);
+        if (before)
+            thrum_precede(before, task);
+        for (int k = 0; k < 4; k++) {
+            thrum_task *check = thrum_task_new(graph, check_free, &behind);
+            thrum_precede(task, check);
+            thrum_precede(check, last);
+        }
+        before = last;
+    }
+    assert_int_equal(thrum_run_n(ex, graph, 50), 0);
+    assert_int_equal(atomic_load(&behind.wrong), 0);
+    assert_int_equal(thrum_graph_free(graph), 0);
+    check_and_free(s, 3);
+    assert_int_equal(thrum_executor_free(ex), 0);
+}
+
 static void check_worker(void *arg)
 {
     int *right = arg;
@@ -834,6 +910,8 @@ int main(void)
         cmocka_unit_test(a_thousand_semaphores),
         cmocka_unit_test(who_waits_holds_no_worker),
         cmocka_unit_test(who_waits_is_served_by_urgency_and_then_in_turn),
+        cmocka_unit_test(who_needs_few_tokens_does_not_overtake_who_needs_many),
+        cmocka_unit_test(tokens_are_back_before_tasks_behind_begin),
         cmocka_unit_test(pinned_tasks_wait_and_run_on_their_worker),
         cmocka_unit_test(tasks_of_all_priorities_get_their_tokens),
         cmocka_unit_test(a_region_of_several_tasks_excludes_others),
