@@ -31,7 +31,7 @@ enum thrum_error {
     THRUM_ENOSOURCE = -5,   /* every task waits for another one, so none can start */
     THRUM_EDEADLOCK = -6,   /* a task would wait for itself */
     THRUM_EFORK = -7,       /* the executor belongs to the parent of this process */
-    THRUM_ELIMIT = -8,      /* more of something than thrum can count */
+    THRUM_ELIMIT = -8,      /* more of something than thrum can count, or nested too deeply for the stack */
     THRUM_EOPTION = -9,     /* an unknown option or a bad value in the environment or the configuration */
     THRUM_ESYSTEM = -10,    /* the operating system refused: a thread, a file */
     THRUM_ECHOICE = -11,    /* a condition named a successor that it does not have */

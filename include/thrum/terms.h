@@ -24,11 +24,14 @@ THRUM_API int thrum_task_set_priority(thrum_task *task, enum thrum_priority prio
 
 /* The task runs on the executor's worker with this number only (0 to thrum_executor_workers - 1), for what is bound to a
  * thread. It begins when that worker is through with what it is at. -1: on any. A run on an executor that has no such
- * worker is refused with THRUM_EINVAL. */
+ * worker is refused with THRUM_EINVAL. Numbers count within the task's domain: for one that is pinned to domain 2, worker 0
+ * is the first of domain 2. */
 THRUM_API int thrum_task_pin_worker(thrum_task *task, int worker);
 
-/* The task runs on the workers of this domain only. Tasks without a pin run in domain 0. A run on an executor that has no
- * such domain is refused with THRUM_EINVAL. A module has no place of its own: pin its tasks. */
+/* The task runs on the workers of this domain only (executor.h: thrum_executor_domain). Tasks without a pin run in domain 0.
+ * A run on an executor that has no such domain is refused with THRUM_EINVAL. A module has no place of its own: pin its
+ * tasks. What the task spawns, and the scopes that it opens, stay in its domain; a run that it starts begins in domain 0, as
+ * all runs do. */
 THRUM_API int thrum_task_pin_domain(thrum_task *task, int domain);
 
 /* ---- Semaphores --------------------------------------------------------------------------------------------------- */

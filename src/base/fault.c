@@ -22,7 +22,7 @@ static const struct {
     {THRUM_ENOSOURCE, "THRUM_ENOSOURCE", "no task can start"},
     {THRUM_EDEADLOCK, "THRUM_EDEADLOCK", "a task would wait for itself"},
     {THRUM_EFORK, "THRUM_EFORK", "the executor belongs to the parent of this process"},
-    {THRUM_ELIMIT, "THRUM_ELIMIT", "more than thrum can count"},
+    {THRUM_ELIMIT, "THRUM_ELIMIT", "more than thrum can count, or too deep for the stack"},
     {THRUM_EOPTION, "THRUM_EOPTION", "an option is unknown or has a bad value"},
     {THRUM_ESYSTEM, "THRUM_ESYSTEM", "the operating system refused"},
     {THRUM_ECHOICE, "THRUM_ECHOICE", "a condition named a successor that it does not have"},

@@ -128,11 +128,13 @@ static void list_leave(worker *w, bool held)
         thrum__alone_leave(w);
 }
 
-/* Whether the run is to be shared at once, as far as the worker and the graph know. An open worker closes for a graph that
+/* Whether the run is to be shared at once, as far as the worker and the graph know. Tasks with terms go to others anyway. An open worker closes for a graph that
  * is known to have tiny tasks. */
 static bool shares_at_once(worker *w, const thrum__run *run, bool held)
 {
     int64_t task_ns = run->handle->graph->task_ns;
+    if (run->handle->graph->terms)
+        return true;
     if (!thrum__has_membarrier || (task_ns >= THRUM__LONG_NS && w->domain->life.limit > 1))
         return true;
     if (!held || !is_open(w))
@@ -178,7 +180,7 @@ static bool last_strand_closes(worker *w, thrum__run *run)
 bool thrum__alone_again(worker *w, thrum__run *run)
 {
     bool held;
-    if (!thrum__has_membarrier)
+    if (!thrum__has_membarrier || run->handle->graph->terms)
         return false;
     list_enter(w, &held);
     bool may = !held || is_open(w); /* not while somebody asks */

@@ -279,7 +279,7 @@ bool thrum__tokens_acquire(worker *w, thrum__run *run, thrum_task *task)
         return false;
     switch (take_or_wait(terms, run->root)) {
     case TAKEN:
-        atomic_fetch_sub_explicit(&run->strands, 1, memory_order_relaxed); /* its own is still there */
+        thrum__end_waiting(run, &terms->post);
         return true;
     case CANCELLED:
         thrum__post_woken(&terms->post); /* whoever takes it up skips it */

@@ -41,14 +41,19 @@ bool thrum__find_in(worker *w, const thrum__run *only, found *f)
     domain *d = w->domain;
     int count = atomic_load_explicit(&d->count, memory_order_acquire);
     int at = (int)(thrum__random(&w->random) % (uint32_t)count);
-    for (int i = 0; i < count; i++, at = at + 1 == count ? 0 : at + 1) {
+    bool success = false;
+    uint64_t wasted = 0;
+    for (int i = 0; i < count && !success; i++, at = at + 1 == count ? 0 : at + 1) {
         worker *victim = d->workers[at];
         if (victim == w)
             continue;
-        if (thrum__steal_task(victim, only, f) || (!only && thrum__spawn_steal(w, victim, NULL, f)))
-            return true;
+        success = thrum__steal_task(victim, only, f) || (!only && thrum__spawn_steal(w, victim, NULL, f));
+        wasted += !success;
     }
-    return false;
+    thrum__count_owner(&w->tally.wasted, wasted);
+    if (success)
+        thrum__count_owner(&w->tally.steals, 1);
+    return success;
 }
 
 static bool find_function(domain *d, found *f)
@@ -71,8 +76,21 @@ bool thrum__find(worker *w, found *f)
     return thrum__find_in(w, NULL, f) || thrum__post_take(d, POST_LOW, NULL, f);
 }
 
+/* Inside of other work, where the stack has come to its end: what was found is cancelled, and taking part in it calls nobody
+ * any more. */
+static void fail_if_too_deep(worker *w, const found *f)
+{
+    if (__builtin_expect(!w->root || !thrum__stack_spent(w), 1))
+        return;
+    if (f->run)
+        thrum__fails_too_deep(w, f->run->root);
+    if (f->handle)
+        thrum__fails_too_deep(w, f->handle->root);
+}
+
 void thrum__perform(worker *w, const found *f)
 {
+    fail_if_too_deep(w, f);
     switch (f->kind) {
     case FOUND_WHOLE_RUN:
         thrum__run_whole(w, f->run);
@@ -195,8 +213,10 @@ static bool must_make_way(const domain *d)
 enum { LOOKS_PER_CLOCK = 4, PAUSES_PER_LOOK = 2, NAP_NS = 50000 };
 
 /* Until something is published, but not long. */
-static void nap(domain *d)
+static void nap(worker *w)
 {
+    domain *d = w->domain;
+    thrum__count_owner(&w->tally.naps, 1);
     uint32_t published = atomic_load_explicit(&d->published, memory_order_relaxed);
     atomic_fetch_add_explicit(&d->napping, 1, memory_order_seq_cst);
     if (atomic_load_explicit(&d->waiting, memory_order_seq_cst) == 0)
@@ -208,7 +228,7 @@ static void nap(domain *d)
 static bool look_around(worker *w, found *f)
 {
     for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
-        if (atomic_load_explicit(&w->ex->stop, memory_order_relaxed))
+        if (atomic_load_explicit(&w->domain->stop, memory_order_relaxed))
             return false;
         if (thrum__find(w, f)) {
             thrum__stand_down_busy(w);
@@ -228,7 +248,7 @@ static bool must_stop_searching(const worker *w)
     const domain *d = w->domain;
     thrum__life_view view = thrum__life_look(&d->life);
     return view.searching > 1 + d->life.limit / 4 || view.awake > d->life.limit || must_make_way(d) ||
-           atomic_load_explicit(&w->ex->stop, memory_order_relaxed);
+           atomic_load_explicit(&w->domain->stop, memory_order_relaxed);
 }
 
 /* Looks for work for a while; nobody looks long while too many others do. While there is only work that is better left
@@ -256,12 +276,22 @@ static bool search(worker *w, found *f)
             if (now - begin > d->spin_ns) {
                 if (thrum__stand_down(w, f))
                     return true;
-                nap(d);
+                nap(w);
             }
         }
         if (now - begin > THRUM__POLITE_NS)
             sched_yield();
     }
+}
+
+void thrum__sleep_counted(worker *w)
+{
+    thrum__count_owner(&w->tally.sleeps, 1);
+    thrum__park(&w->sleep_parker);
+    atomic_store_explicit(&w->asleep, false, memory_order_relaxed);
+    /* Release: whoever sees the waking sees the sleep. */
+    atomic_store_explicit(&w->tally.wakes, atomic_load_explicit(&w->tally.wakes, memory_order_relaxed) + 1,
+                          memory_order_release);
 }
 
 /* Between announcing and parking the worker looks a last time. If there is work it wakes a sleeper, perhaps itself: one
@@ -276,15 +306,14 @@ static void sleep_until_woken(worker *w)
     if (thrum__work_visible(d))
         thrum__wake_one(d);
     thrum__wake_pinned(d);
-    if (atomic_load_explicit(&w->ex->stop, memory_order_seq_cst)) {
+    if (atomic_load_explicit(&w->domain->stop, memory_order_seq_cst)) {
         int sleeper = thrum__life_wake_any(&d->life);
         if (sleeper >= 0)
             thrum__wake_sleeper(d->workers[sleeper]);
     }
     if (watches)
         thrum__sources_watch(w);
-    thrum__park(&w->sleep_parker);
-    atomic_store_explicit(&w->asleep, false, memory_order_relaxed);
+    thrum__sleep_counted(w);
 }
 
 /* The worker is active from here until it finds nothing. The first look is made without being counted as searching: in a
@@ -315,7 +344,7 @@ static void work_while_there_is_some(worker *w, found *f)
         } else {
             thrum__perform(w, f);
         }
-    } while (!atomic_load_explicit(&w->ex->stop, memory_order_relaxed) && !must_make_way(d) && thrum__find(w, f));
+    } while (!atomic_load_explicit(&w->domain->stop, memory_order_relaxed) && !must_make_way(d) && thrum__find(w, f));
     thrum__life_start_search(&d->life);
 }
 
@@ -323,10 +352,10 @@ static void work_while_there_is_some(worker *w, found *f)
 void thrum__live(worker *w)
 {
     found f;
-    while (!atomic_load_explicit(&w->ex->stop, memory_order_seq_cst)) {
+    while (!atomic_load_explicit(&w->domain->stop, memory_order_seq_cst)) {
         if (search(w, &f))
             work_while_there_is_some(w, &f);
-        else if (!atomic_load_explicit(&w->ex->stop, memory_order_seq_cst))
+        else if (!atomic_load_explicit(&w->domain->stop, memory_order_seq_cst))
             sleep_until_woken(w);
     }
 }

@@ -3,6 +3,7 @@
  * Reading a graph: visiting, measuring, drawing. Each freezes the graph first, so that successors are in lists.
  */
 #include "model/graph_int.h"
+#include "model/next.h"
 
 #include "base/alloc.h"
 
@@ -110,6 +111,7 @@ static size_t bytes_held(const thrum_graph *graph)
     size_t bytes = sizeof *graph + graph->chunk_capacity * sizeof *graph->chunks;
     bytes += (graph->list_words + (graph->sources ? graph->source_count : 0)) * sizeof(void *);
     bytes += graph->names->capacity * sizeof(char *);
+    bytes += thrum__nexts_bytes(graph);
     for (const thrum__kept *kept = graph->kept; kept; kept = kept->older)
         bytes += sizeof *kept + kept->size;
     /* Of the chunks only what is used takes memory. */
@@ -198,6 +200,7 @@ int thrum_graph_dot(thrum_graph *graph, FILE *out)
     put_quoted(out, graph->names->graph);
     fputs(" {\n    node [shape=box, style=rounded, fontname=\"sans-serif\"];\n", out);
     err = thrum_graph_visit(graph, put_task, out);
+    thrum__nexts_dot(graph, out);
     fputs("}\n", out);
     if (!err && ferror(out))
         err = thrum__fault(THRUM_ESYSTEM, "thrum_graph_dot: the file cannot be written");

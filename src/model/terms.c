@@ -8,6 +8,7 @@
 #include "model/graph_int.h"
 #include "model/semaphore.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- The table ---------------------------------------------------------------------------------------------------- */
@@ -134,9 +135,9 @@ static void note_terms(thrum__terms_table *table, const thrum_task *task)
 {
     const thrum__terms *terms = thrum__terms_of(task);
     table->priorities |= terms->priority != THRUM_NORMAL;
-    if (terms->worker > table->most_worker) {
-        table->most_worker = terms->worker;
-        table->at_worker = task;
+    if (terms->domain < THRUM__DOMAINS_MOST && terms->worker > table->most[terms->domain].worker) {
+        table->most[terms->domain].worker = terms->worker;
+        table->most[terms->domain].at = task;
     }
     if (terms->domain > table->most_domain) {
         table->most_domain = terms->domain;
@@ -186,12 +187,13 @@ int thrum__terms_lay_out(thrum_graph *graph)
     if (!table)
         return 0;
     table->priorities = false;
-    table->most_worker = -1;
     table->most_domain = 0;
+    for (int d = 0; d < THRUM__DOMAINS_MOST; d++)
+        table->most[d].worker = -1;
     int err = give_terms(graph);
     for (thrum_task *t = thrum__task_first(graph); t && !err; t = thrum__task_after(graph, t)) {
         if (t->next && !(t->next & THRUM__ONE) && has_special_successor(t))
-            t->next |= THRUM__SPECIAL_IN;
+            t->next = (t->next & ~(uintptr_t)THRUM__SOLE) | THRUM__SPECIAL_IN;
         if (thrum__is_special(t))
             note_terms(table, t);
     }
@@ -202,22 +204,30 @@ int thrum__terms_lay_out(thrum_graph *graph)
     return thrum__fault(THRUM_ENOMEM, "thrum_graph_freeze: no memory to lay out graph '%s'", graph->names->graph);
 }
 
-int thrum__terms_check(const thrum_graph *graph, int workers, int domains)
+static int no_such_worker(const thrum_graph *graph, int domain, int workers)
+{
+    char room[80], where[40] = "the executor";
+    if (domain > 0)
+        snprintf(where, sizeof where, "domain %d of the executor", domain);
+    return thrum__fault(THRUM_EINVAL, "%s of graph '%s' is pinned to worker %d, but %s has %d worker%s, from 0 on",
+                        thrum__task_label(graph->terms->most[domain].at, room, sizeof room), graph->names->graph,
+                        graph->terms->most[domain].worker, where, workers, workers == 1 ? "" : "s");
+}
+
+int thrum__terms_check(const thrum_graph *graph, const int *workers, int domains)
 {
     const thrum__terms_table *table = graph->terms;
     char room[80];
     if (!table)
         return 0;
-    if (table->most_worker >= workers)
-        return thrum__fault(THRUM_EINVAL,
-                            "%s of graph '%s' is pinned to worker %d, but the executor has %d worker%s, from 0 on",
-                            thrum__task_label(table->at_worker, room, sizeof room), graph->names->graph,
-                            table->most_worker, workers, workers == 1 ? "" : "s");
     if (table->most_domain >= domains)
         return thrum__fault(THRUM_EINVAL,
                             "%s of graph '%s' is pinned to domain %d, but the executor has %d domain%s, from 0 on",
                             thrum__task_label(table->at_domain, room, sizeof room), graph->names->graph,
                             table->most_domain, domains, domains == 1 ? "" : "s");
+    for (int d = 0; d <= table->most_domain; d++)
+        if (table->most[d].worker >= workers[d])
+            return no_such_worker(graph, d, workers[d]);
     return 0;
 }
 
