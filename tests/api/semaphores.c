@@ -630,6 +630,68 @@ TEST(an_event_task_holds_its_tokens_until_its_events_are_released)
     }
 }
 
+/* Tasks of two domains take turns, and each is run where it belongs. */
+static void note_domain(void *arg)
+{
+    int *counts = arg;
+    counts[thrum_domain_index()]++;
+}
+
+TEST(tasks_of_several_domains_share_a_semaphore)
+{
+    thrum_domain_config io = {.name = "io", .workers = 2};
+    thrum_executor *ex = thrum_executor_new(&(thrum_config){.workers = 2, .domains = &io, .domain_count = 1});
+    assert_non_null(ex);
+    thrum_graph *graph = thrum_graph_new("domains");
+    thrum_semaphore *s = semaphore_with(1);
+    int counts[2] = {0};
+    thrum_task *before = NULL;
+    for (int i = 0; i < 200; i++) {
+        thrum_task *task = thrum_task_new(graph, note_domain, counts);
+        use(task, s);
+        if (i % 2)
+            thrum_task_pin_domain(task, 1);
+        if (i % 5 == 0 && before)
+            thrum_precede(before, task);
+        before = task;
+    }
+    assert_int_equal(thrum_run_n(ex, graph, 5), 0);
+    assert_int_equal(counts[0], 500);
+    assert_int_equal(counts[1], 500);
+    assert_int_equal(thrum_graph_free(graph), 0);
+    check_and_free(s, 1);
+    assert_int_equal(thrum_executor_free(ex), 0);
+}
+
+TEST(iterations_of_a_pipelined_run_share_tokens)
+{
+    for (int workers = 0; workers <= 3; workers++) {
+        thrum_executor *ex = executor_of(workers);
+        thrum_graph *graph = thrum_graph_new("pipelined");
+        thrum_semaphore *region = semaphore_with(2), *one = semaphore_with(1);
+        struct room rooms[2] = {0};
+        for (int i = 0; i < 5; i++) {
+            thrum_task *first = thrum_task_new(graph, enter_task, &rooms[0]),
+                       *last = thrum_task_new(graph, leave_task, &rooms[0]),
+                       *task = thrum_task_new(graph, visit_shortly, &rooms[1]);
+            thrum_task_acquire(first, region);
+            thrum_task_release(last, region);
+            use(task, one);
+            thrum_precede(first, last);
+            thrum_precede(last, task);
+        }
+        assert_int_equal(thrum_run_pipelined(ex, graph, 50), 0);
+        assert_int_equal(atomic_load(&rooms[0].visits), 250);
+        assert_int_equal(atomic_load(&rooms[1].visits), 250);
+        assert_true(atomic_load(&rooms[0].most) <= 2);
+        assert_int_equal(atomic_load(&rooms[1].most), 1);
+        assert_int_equal(thrum_graph_free(graph), 0);
+        check_and_free(region, 2);
+        check_and_free(one, 1);
+        assert_int_equal(thrum_executor_free(ex), 0);
+    }
+}
+
 TEST(a_clone_takes_the_same_tokens)
 {
     enum { CLONES = 3 };
@@ -919,6 +981,8 @@ int main(void)
         cmocka_unit_test(a_module_holds_its_tokens_until_all_of_it_has_completed),
         cmocka_unit_test(scope_tasks_take_and_give_back),
         cmocka_unit_test(an_event_task_holds_its_tokens_until_its_events_are_released),
+        cmocka_unit_test(tasks_of_several_domains_share_a_semaphore),
+        cmocka_unit_test(iterations_of_a_pipelined_run_share_tokens),
         cmocka_unit_test(a_clone_takes_the_same_tokens),
         cmocka_unit_test(two_executors_share_a_semaphore),
         cmocka_unit_test(a_cancelled_run_whose_tasks_wait_ends_at_once),
