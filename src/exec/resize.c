@@ -18,7 +18,7 @@
 #include <sched.h>
 #include <string.h>
 
-enum { WORKERS_MOST = 1024, REST_NS = 10000000 };
+enum { WORKERS_MOST = 1024, REST_NS = 200000000 };
 
 struct plan {
     int own, most;

@@ -362,4 +362,5 @@ void thrum__live(worker *w)
         else if (!atomic_load_explicit(&w->domain->stop, memory_order_seq_cst))
             sleep_until_woken(w);
     }
+    thrum__stand_down_busy(w); /* the domain may get other threads, one of which will stand there */
 }

@@ -162,6 +162,22 @@ static size_t memory_kb(void)
     return kb;
 }
 
+/* The last thing a worker does before its thread ends may be a function that it was handed. */
+TEST(functions_find_a_worker_after_resizing)
+{
+    enum { ROUNDS = 500 };
+    thrum_executor *ex = executor_blocking(2);
+    atomic_int count = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        thrum_handle *handle = thrum_submit(ex, count_up, &count);
+        assert_int_equal(thrum_wait(handle), 0);
+        thrum_release(handle);
+        assert_int_equal(thrum_executor_resize(ex, 1 + round % 2), 0);
+    }
+    assert_int_equal(atomic_load(&count), ROUNDS);
+    assert_int_equal(thrum_executor_free(ex), 0);
+}
+
 TEST(memory_stays_flat)
 {
     thrum_executor *ex = executor_with(2);
@@ -329,6 +345,7 @@ int main(void)
         cmocka_unit_test(an_executor_grows_and_shrinks),
         cmocka_unit_test(resizing_needs_no_run_in_between),
         cmocka_unit_test(a_run_right_after_resizing_is_whole),
+        cmocka_unit_test(functions_find_a_worker_after_resizing),
         cmocka_unit_test(memory_stays_flat),
         cmocka_unit_test(other_domains_stay_as_they_are),
         cmocka_unit_test(a_trace_keeps_the_events_of_workers_that_have_gone),
