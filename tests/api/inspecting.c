@@ -260,7 +260,7 @@ TEST(a_picture_of_ever_so_many_modules_ends_with_nodes_that_say_so)
     draw_nested(33, 1, 32, false);
     draw_nested(10000, 1, 32, false);
     draw_nested(9, 2, 1000, false);
-    draw_nested(64, 10, 1000, false);
+    draw_nested(12, 10, 1000, false);
 }
 
 TEST(graphs_that_contain_each_other_are_drawn_to_some_depth)
