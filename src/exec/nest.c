@@ -81,11 +81,13 @@ bool thrum__help_with_any(worker *w)
         return false;
     beneath task = {w->beneath, w->root, w->run};
     w->beneath = &task;
+    w->run = NULL; /* the new work is no part of it */
     set_strangers(w, w->spawn.top);
     w->on_top++;
     thrum__perform(w, &f);
     w->on_top--;
     set_strangers(w, (thrum__spawn *)UINTPTR_MAX);
+    w->run = task.run;
     w->beneath = task.outer;
     return true;
 }

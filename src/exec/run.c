@@ -411,6 +411,15 @@ static thrum_task *skip(worker *w, thrum__run *run, const thrum_task *task)
     return thrum__is_condition(task) ? NULL : complete_any_run(w, run, task);
 }
 
+/* The way of most conditions: what turns a loop should cost little. */
+static inline thrum_task *step_condition(worker *w, thrum__run *run, const thrum_task *condition)
+{
+    thrum_task *next = ask_condition(run, condition);
+    if (atomic_load_explicit(&run->sharing, memory_order_relaxed) == RUN_SHARED)
+        consider_going_alone(w, run);
+    return next;
+}
+
 /* Tasks that are not just a function, cancelled runs, observers and traces, pipelined runs. The task to run next, or NULL. In
  * a cancelled run functions are not called, but all is counted that would be; conditions name nothing, so loops end. */
 static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *run, thrum_task *task)
@@ -421,12 +430,15 @@ static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *
     bool completed = true;
     thrum_task *next = NULL;
     watch watch;
+    if (kind == THRUM__IS_CONDITION && attention == 0 && !thrum__is_special(task))
+        return step_condition(w, run, task);
     if (thrum__is_cancelled(attention))
         return skip(w, run, task);
     if (thrum__is_special(task) && !thrum__admit(w, run, task))
         return NULL;
     uint64_t outer_iteration = w->iteration; /* the worker may be in the middle of another task that waits */
-    w->iteration = thrum__iteration_of(run, task);
+    if (run->lanes)
+        w->iteration = thrum__iteration_of(run, task);
     if (thrum__is_watched(attention))
         thrum__watch_begin(w, &watch, task, thrum_task_number(task));
     if (kind == THRUM__IS_CONDITION)

@@ -10,6 +10,10 @@
 
 #if SANITIZED_THREAD || defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
 #define LARGE_FRAMES 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define LARGE_FRAMES 1
+#endif
 #endif
 
 /* ThreadSanitizer keeps a stack of its own, of 65,536 calls, and crashes beyond: there the stacks are small, so that thrum's
