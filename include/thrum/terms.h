@@ -53,7 +53,8 @@ THRUM_API int thrum_task_pin_domain(thrum_task *task, int domain);
  *
  * A task that gives back more than its run holds fails the run with THRUM_ESEMAPHORE. So does the end of a run that holds
  * tokens still. A run that failed or was cancelled takes no more tokens, what waits for some leaves at once, and tasks that
- * had begun give back when they complete. All that a run holds at its end, however it ended, comes back. */
+ * had begun give back when they complete. All that a run holds at its end, however it ended, comes back. In the child of a
+ * fork, where no run goes on, all tokens are free. */
 typedef struct thrum_semaphore thrum_semaphore;
 
 /* NULL on failure: no tokens, no memory. The name is for messages; NULL for none. */

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/options.h"
 #include "base/random.h"
+#include "model/semaphore.h"
 #include "sys/barrier.h"
 #include "sys/clock.h"
 #include "sys/stack.h"
@@ -28,11 +29,12 @@ static void count_fork(void)
 {
     atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);
     thrum__self = NULL;
+    thrum__semaphores_in_child();
 }
 
 static void prepare_process(void)
 {
-    pthread_atfork(NULL, NULL, count_fork);
+    pthread_atfork(thrum__semaphores_before_fork, thrum__semaphores_in_parent, count_fork);
     thrum__handles_init();
     thrum__on_cancelled(thrum__tokens_cancel);
 }

@@ -97,6 +97,29 @@ uint64_t thrum_semaphore_tokens(const thrum_semaphore *semaphore)
     return semaphore ? atomic_load_explicit(&semaphore->free, memory_order_relaxed) : 0;
 }
 
+/* ---- Forks -------------------------------------------------------------------------------------------------------- */
+
+void thrum__semaphores_before_fork(void)
+{
+    thrum__lock_take(&thrum__semaphores_lock);
+}
+
+void thrum__semaphores_in_parent(void)
+{
+    thrum__lock_give(&thrum__semaphores_lock);
+}
+
+/* Each may have been in the hands of a thread that the child does not have. */
+void thrum__semaphores_in_child(void)
+{
+    for (thrum_semaphore *s = thrum__semaphores; s; s = s->next) {
+        atomic_store_explicit(&s->lock.state, 0, memory_order_relaxed);
+        atomic_store_explicit(&s->free, s->tokens, memory_order_relaxed);
+        memset(s->waiting, 0, sizeof s->waiting);
+    }
+    thrum__lock_give(&thrum__semaphores_lock);
+}
+
 /* ---- A graph's uses ----------------------------------------------------------------------------------------------- */
 
 static size_t slot_of(const thrum__terms_table *table, const thrum_semaphore *semaphore)

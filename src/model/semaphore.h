@@ -45,6 +45,11 @@ typedef struct thrum__demand {
 extern thrum__lock thrum__semaphores_lock;
 extern thrum_semaphore *thrum__semaphores;
 
+/* Around a fork. In the child no run of the parent goes on: nobody holds tokens or waits. */
+void thrum__semaphores_before_fork(void);
+void thrum__semaphores_in_parent(void);
+void thrum__semaphores_in_child(void);
+
 void thrum__demands_drop(thrum__terms *terms);
 void thrum__uses_drop(thrum__terms_table *table);
 /* 0 or THRUM_ENOMEM. */

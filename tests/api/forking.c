@@ -206,6 +206,66 @@ TEST(waiting_in_the_child_for_a_run_of_the_parent_is_an_error)
     assert_int_equal(thrum_executor_free(parent.ex), 0);
 }
 
+static void fail_here(void *arg)
+{
+    (void)arg;
+    thrum_fail(9, "on purpose");
+}
+
+/* In the child all tokens are free; taking, waiting and failing, which looks at all semaphores, work. */
+static int use_semaphore_of_the_parent(void *arg)
+{
+    thrum_semaphore *s = arg;
+    atomic_int count = 0;
+    thrum_executor *ex = executor_of_the_child();
+    thrum_graph *graph = thrum_graph_new("child");
+    if (!ex || thrum_semaphore_tokens(s) != 1)
+        return 1;
+    for (int i = 0; i < 100; i++) {
+        thrum_task *task = thrum_task_new(graph, count_up, &count);
+        thrum_task_acquire(task, s);
+        thrum_task_release(task, s);
+    }
+    if (thrum_run(ex, graph) || count != 100)
+        return 2;
+    thrum_task *failing = thrum_task_new(graph, fail_here, NULL);
+    thrum_task_acquire(failing, s);
+    thrum_task_release(failing, s);
+    if (thrum_run(ex, graph) != 9)
+        return 3;
+    if (thrum_graph_free(graph) || thrum_executor_free(ex) || thrum_semaphore_tokens(s) != 1)
+        return 4;
+    return 0;
+}
+
+/* The parent's workers are at the semaphore all the time. */
+TEST(the_child_has_the_semaphores_of_the_parent_with_all_their_tokens)
+{
+    thrum_executor *ex = executor_with(2);
+    thrum_graph *graph = thrum_graph_new("parent");
+    thrum_semaphore *s = thrum_semaphore_new("shared", 1);
+    atomic_int count = 0;
+    for (int i = 0; i < 50; i++) {
+        thrum_task *task = thrum_task_new(graph, count_up, &count);
+        thrum_task_acquire(task, s);
+        thrum_task_release(task, s);
+    }
+    assert_int_equal(thrum_run(ex, graph), 0);
+    await_threads(ex);
+    thrum_handle *run = thrum_start_n(ex, graph, UINT64_MAX);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(in_child(use_semaphore_of_the_parent, s), 0);
+        pause_ms((unsigned)i % 3);
+    }
+    assert_int_equal(thrum_cancel(run), 0);
+    assert_int_equal(thrum_wait(run), THRUM_ECANCELLED);
+    thrum_release(run);
+    assert_int_equal(thrum_semaphore_tokens(s), 1);
+    assert_int_equal(thrum_graph_free(graph), 0);
+    assert_int_equal(thrum_semaphore_free(s), 0);
+    assert_int_equal(thrum_executor_free(ex), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +276,7 @@ int main(void)
         cmocka_unit_test(the_child_runs_a_graph_of_the_parent_on_its_own_executor),
         cmocka_unit_test(the_default_executor_does_not_hang_the_child),
         cmocka_unit_test(waiting_in_the_child_for_a_run_of_the_parent_is_an_error),
+        cmocka_unit_test(the_child_has_the_semaphores_of_the_parent_with_all_their_tokens),
     };
     return RUN_TESTS(tests, 90);
 }
