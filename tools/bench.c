@@ -33,6 +33,7 @@ enum limit_kind {
     OF_ONETBB,     /* at most so many times what oneTBB takes */
     OF_SEQUENTIAL, /* at most so many times what sequential code takes */
     ABSOLUTE,      /* at most so much, in the row's unit */
+    OF_PEERS,      /* where more is better: the best peer's at most so many times thrum's */
 };
 
 enum row_flags {
@@ -41,7 +42,13 @@ enum row_flags {
     THRUM_ONLY = 4, /* a question to thrum alone */
     SHARED = 16,    /* the limit is for two workers or more */
     COSTS = 8,      /* does not run tasks, or has threads hand over to each other: no comparison of workers */
+    MORE = 32,      /* more is better */
+    NOT_ONE = 64,   /* with two workers or more only */
 };
+
+/* In the flags of a row for co-running processes, whose name ends in "-" and this number. */
+#define PROCESSES(count) ((unsigned)(count) << 8)
+#define CORUN(count) MORE | NOT_ONE | COSTS | PROCESSES(count)
 
 /* Works come in groups; the first one is measured when nothing is asked for. */
 static const char *const groups[] = {"base", "control"};
@@ -106,6 +113,15 @@ static const struct row rows[] = {
     {CONTROL, "scan", "ns", OF_ONETBB, 1.0, SHARED, "inclusive scan of 50 M doubles; oneTBB: parallel_scan"},
     {CONTROL, "pipeline", "ns", OF_ONETBB, 1.0, 0,
      "2^20 tokens through 8 serial stages on 8 lines, per stage of a token; oneTBB: parallel_pipeline"},
+    {CONTROL, "corun-1", "weighted-speedup", OF_PEERS, 1.0, CORUN(1),
+     "a process runs a random graph of 20,000 small tasks; over a loop without a runtime; more is better"},
+    {CONTROL, "corun-2", "weighted-speedup", OF_PEERS, 1.0, CORUN(2), "two processes at once do, added up"},
+    {CONTROL, "corun-3", "weighted-speedup", OF_PEERS, 1.0, CORUN(3), "three"},
+    {CONTROL, "corun-4", "weighted-speedup", OF_PEERS, 1.0, CORUN(4), "four"},
+    {CONTROL, "corun-own-2", "weighted-speedup", NO_LIMIT, 0, CORUN(2),
+     "the same over a process of the same runtime alone: what company costs, not how fast it is"},
+    {CONTROL, "corun-own-3", "weighted-speedup", NO_LIMIT, 0, CORUN(3), "three"},
+    {CONTROL, "corun-own-4", "weighted-speedup", NO_LIMIT, 0, CORUN(4), "four"},
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -131,7 +147,7 @@ struct samples {
     bool none; /* the implementation has no such work, or is not here, or failed */
     int count;
     double value[MOST_PASSES];
-    double median, best; /* once all passes are done */
+    double median, least, most; /* once all passes are done */
 };
 
 struct bench {
@@ -324,14 +340,20 @@ static void summarize(struct samples *samples)
     int count = samples->count;
     if (samples->none || count == 0) {
         samples->none = true;
-        samples->median = samples->best = NAN;
+        samples->median = samples->least = samples->most = NAN;
         return;
     }
     double sorted[MOST_PASSES];
     memcpy(sorted, samples->value, (size_t)count * sizeof *sorted);
     qsort(sorted, (size_t)count, sizeof *sorted, by_size);
-    samples->best = sorted[0];
+    samples->least = sorted[0];
+    samples->most = sorted[count - 1];
     samples->median = count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+}
+
+static bool is_measured(const struct bench *b, const struct row *row, int w)
+{
+    return !(row->flags & NOT_ONE) || b->worker_counts[w] > 1;
 }
 
 static void measure(struct bench *b, const struct row *row)
@@ -341,7 +363,8 @@ static void measure(struct bench *b, const struct row *row)
     for (int which = 0; which < IMPLEMENTATIONS; which++) {
         for (int w = 0; w < b->worker_count; w++) {
             b->samples[which][w].count = 0;
-            b->samples[which][w].none = b->missing[which] || ((row->flags & THRUM_ONLY) && which != THRUM);
+            b->samples[which][w].none =
+                b->missing[which] || !is_measured(b, row, w) || ((row->flags & THRUM_ONLY) && which != THRUM);
         }
     }
     for (int pass = few ? 0 : -1; pass < passes; pass++) { /* pass -1 warms up */
@@ -367,7 +390,7 @@ struct result {
     double thrum, thrum_best, ratio; /* NAN: not known */
     double to_one_worker;            /* thrum with these workers / with one; NAN where that says nothing */
     int best_peer;                   /* -1: none */
-    const char *verdict;             /* "ok", "over" or "" */
+    const char *verdict;             /* "ok", "over", "below" or "" */
 };
 
 static double median_with_one_worker(const struct bench *b)
@@ -388,7 +411,7 @@ static double limited_value(const struct bench *b, const struct row *row, const 
 {
     if (row->limit_kind == OF_SEQUENTIAL)
         return result->thrum / b->samples[SEQUENTIAL][w].median;
-    return row->limit_kind == OF_ONETBB ? result->ratio : result->thrum;
+    return row->limit_kind == ABSOLUTE ? result->thrum : result->ratio;
 }
 
 static const char *verdict_of(const struct bench *b, const struct row *row, const struct result *result, int w)
@@ -396,20 +419,35 @@ static const char *verdict_of(const struct bench *b, const struct row *row, cons
     double value = limited_value(b, row, result, w);
     if (!has_limit(b, row, w) || isnan(value))
         return "";
-    return value <= row->limit ? "ok" : "over";
+    return value <= row->limit ? "ok" : row->flags & MORE ? "below" : "over";
+}
+
+static int best_peer(const struct bench *b, const struct row *row, int w)
+{
+    int best = -1;
+    for (int which = ONETBB; which <= LIBOMP; which++) {
+        double peer = b->samples[which][w].median, other = best < 0 ? NAN : b->samples[best][w].median;
+        if (!isnan(peer) && (best < 0 || (row->flags & MORE ? peer > other : peer < other)))
+            best = which;
+    }
+    return best;
+}
+
+/* Less is better: where more is, it is the other way round, and the best peer's. */
+static double ratio_of(const struct bench *b, const struct row *row, int w, int best)
+{
+    double thrum = b->samples[THRUM][w].median, ratio = thrum / b->samples[ONETBB][w].median;
+    if (row->flags & MORE)
+        ratio = best < 0 ? NAN : b->samples[best][w].median / thrum;
+    return isfinite(ratio) ? ratio : NAN;
 }
 
 static struct result result_of(const struct bench *b, const struct row *row, int w)
 {
     const struct samples *thrum = &b->samples[THRUM][w];
-    struct result result = {thrum->median, thrum->best, thrum->median / b->samples[ONETBB][w].median, NAN, -1, ""};
-    for (int which = ONETBB; which <= LIBOMP; which++) {
-        double peer = b->samples[which][w].median;
-        if (!isnan(peer) && (result.best_peer < 0 || peer < b->samples[result.best_peer][w].median))
-            result.best_peer = which;
-    }
-    if (!isfinite(result.ratio))
-        result.ratio = NAN;
+    struct result result = {thrum->median, row->flags & MORE ? thrum->most : thrum->least, NAN, NAN, -1, ""};
+    result.best_peer = best_peer(b, row, w);
+    result.ratio = ratio_of(b, row, w, result.best_peer);
     if (!(row->flags & COSTS) && b->worker_counts[w] != 1)
         result.to_one_worker = thrum->median / median_with_one_worker(b);
     result.verdict = verdict_of(b, row, &result, w);
@@ -434,8 +472,8 @@ static const char *limit_text(const struct bench *b, const struct row *row, int 
 {
     if (!has_limit(b, row, w))
         return "";
-    const char *format = row->limit_kind == OF_ONETBB ? "%g" : row->limit_kind == ABSOLUTE ? "%g abs" : "%.2g seq";
-    snprintf(buffer, 32, format, row->limit);
+    static const char *const formats[] = {"", "%g", "%.2g seq", "%g abs", "%g peer"};
+    snprintf(buffer, 32, formats[row->limit_kind], row->limit);
     return buffer;
 }
 
@@ -490,13 +528,28 @@ static void put_peers(FILE *out, const struct bench *b, int w)
     fputs("}", out);
 }
 
+/* Co-running processes have a member for their number. */
+static void put_work(FILE *out, const struct row *row)
+{
+    unsigned processes = row->flags / PROCESSES(1);
+    char work[64];
+    snprintf(work, sizeof work, "%s", row->work);
+    if (processes)
+        *strrchr(work, '-') = 0;
+    put_text(out, "work", work);
+    if (processes)
+        fprintf(out, ",\"processes\":%u", processes);
+}
+
 /* The members of a row's object, without its braces. */
 static void put_result(FILE *out, const struct bench *b, const struct row *row, int w)
 {
     struct result result = result_of(b, row, w);
-    put_text(out, "work", row->work);
+    put_work(out, row);
     fprintf(out, ",\"workers\":%d,", b->worker_counts[w]);
     put_text(out, "unit", row->unit);
+    fputc(',', out);
+    put_text(out, "better", row->flags & MORE ? "more" : "less");
     fputc(',', out);
     put_number(out, "thrum", result.thrum);
     fputc(',', out);
@@ -649,12 +702,14 @@ static const char help[] =
     "  --list           list the works\n"
     "  -h, --help       show this help\n"
     "\n"
-    "'limit' is relative to oneTBB; with 'abs' in the row's own unit; with 'seq' relative to sequential code. OpenMP's numbers include making the tasks.\n";
+    "'limit' is relative to oneTBB; with 'abs' in the row's own unit; with 'seq' relative to sequential code. OpenMP's\n"
+    "numbers include making the tasks. Of a weighted speed-up (corun) more is better: there '/oneTBB' is the best peer's\n"
+    "divided by thrum's, so that less is better in that column everywhere. It is measured with two workers or more.\n";
 
 static int list_works(void)
 {
     for (int i = 0; i < ROWS; i++)
-        printf("%-24s %-8s %-6s %s\n", rows[i].work, groups[rows[i].group], rows[i].unit, rows[i].help);
+        printf("%-24s %-8s %-16s %s\n", rows[i].work, groups[rows[i].group], rows[i].unit, rows[i].help);
     return TOOL_DONE;
 }
 
@@ -778,6 +833,8 @@ static int run_bench(struct bench *b)
                 continue;
             measure(b, &rows[i]);
             for (int w = 0; w < b->worker_count; w++) {
+                if (!is_measured(b, &rows[i], w))
+                    continue;
                 record_row(b, &rows[i], w);
                 if (b->json) {
                     putchar('{');

@@ -23,6 +23,8 @@ enum { DEEPEST = 200 }; /* levels of subgraphs: more would be a damaged file, an
 /* Edges are added when all has been read: whether a task may lead to itself depends on its shape, which may come last. */
 struct edge {
     size_t before, after, line;
+    size_t statement; /* by number */
+    bool next;        /* into the next iteration */
 };
 
 struct reader {
@@ -42,6 +44,8 @@ struct reader {
     size_t task_room;
     struct edge *edges;
     size_t edge_count, edge_room;
+    size_t statements; /* that have been begun */
+    bool next;         /* the attributes just read have label=next */
 };
 
 /* The nodes that one end of an edge stands for. */
@@ -427,6 +431,8 @@ static void read_attribute(struct reader *r, size_t number, const char *name)
         html = r->kind == HTML;
         value = take_name(r, "the attribute's value");
     }
+    if (!r->failed && value && strcmp(key, "label") == 0 && strcmp(value, "next") == 0)
+        r->next = true;
     if (!r->failed && value && number != SIZE_MAX) {
         if (strcmp(key, "label") == 0 && !html)
             set_label(r, number, name, value);
@@ -441,6 +447,7 @@ static void read_attribute(struct reader *r, size_t number, const char *name)
 
 static void read_attributes(struct reader *r, size_t number, const char *name)
 {
+    r->next = false;
     while (skip_sign(r, '[')) {
         while (!r->failed && !is_sign(r, ']')) {
             read_attribute(r, number, name);
@@ -490,7 +497,8 @@ static void read_end(struct reader *r, struct nodes *nodes, char **name)
     *name = text;
 }
 
-static void connect(struct reader *r, const struct nodes *before, const struct nodes *after, size_t line)
+static void connect(struct reader *r, const struct nodes *before, const struct nodes *after, size_t line,
+                    size_t statement)
 {
     for (size_t i = 0; i < before->count && !r->failed; i++)
         for (size_t j = 0; j < after->count && !r->failed; j++) {
@@ -498,14 +506,22 @@ static void connect(struct reader *r, const struct nodes *before, const struct n
             if (!edges)
                 return;
             r->edges = edges;
-            r->edges[r->edge_count++] = (struct edge){before->list[i], after->list[j], line};
+            r->edges[r->edge_count++] = (struct edge){before->list[i], after->list[j], line, statement, false};
         }
+}
+
+/* The statement's edges are from `first` on, among those of statements inside of it. */
+static void mark_next(struct reader *r, size_t first, size_t statement)
+{
+    for (size_t i = first; i < r->edge_count; i++)
+        if (r->edges[i].statement == statement)
+            r->edges[i].next = true;
 }
 
 static void add_edges(struct reader *r)
 {
     for (const struct edge *e = r->edges; e < r->edges + r->edge_count && !r->failed; e++)
-        if (thrum_edge(r->tasks[e->before], r->tasks[e->after]) != 0)
+        if ((e->next ? thrum_precede_next : thrum_edge)(r->tasks[e->before], r->tasks[e->after]) != 0)
             fail_at(r, e->line, "%s", thrum_message(NULL));
 }
 
@@ -520,6 +536,7 @@ static void read_node_or_edge(struct reader *r, struct nodes *all)
 {
     struct nodes left = {0};
     char *name = NULL;
+    size_t statement = ++r->statements, first = r->edge_count;
     read_end(r, &left, &name);
     append(r, all, &left);
     bool edge = r->kind == ARROW;
@@ -530,7 +547,7 @@ static void read_node_or_edge(struct reader *r, struct nodes *all)
         advance(r);
         read_end(r, &right, &ignored);
         free(ignored);
-        connect(r, &left, &right, line);
+        connect(r, &left, &right, line, statement);
         append(r, all, &right);
         free(left.list);
         left = right;
@@ -539,6 +556,8 @@ static void read_node_or_edge(struct reader *r, struct nodes *all)
         fail_at(r, r->token_line, "'--' has no direction; tasks are connected with '->'");
     bool node = !edge && name && left.count == 1;
     read_attributes(r, node ? left.list[0] : SIZE_MAX, name ? name : "");
+    if (edge && r->next)
+        mark_next(r, first, statement);
     free(left.list);
     free(name);
 }

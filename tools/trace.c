@@ -10,15 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] = "usage: thrum trace summary FILE [--json] [--top N]\n\n"
-                           "FILE is a trace in Chrome's format, as THRUM_TRACE=FILE makes any program of thrum's\n"
-                           "write it; '-' reads standard input. (The same file opens in Perfetto and speedscope.)\n\n"
-                           "  summary   makespan (first begin to last end), how much of it each worker was busy\n"
-                           "            and idle, a bar over time per worker, and the tasks that took most time\n\n"
-                           "options:\n"
-                           "  --json    one JSON object instead of tables\n"
-                           "  --top N   how many names of tasks to list (default 10; 0 lists all)\n"
-                           "  --help    this text\n";
+static const char help[] =
+    "usage: thrum trace summary FILE [--json] [--top N]\n\n"
+    "FILE is a trace in Chrome's format, as THRUM_TRACE=FILE makes any program of thrum's\n"
+    "write it; '-' reads standard input. (The same file opens in Perfetto and speedscope.)\n\n"
+    "  summary   makespan (first begin to last end), how much of it each worker was busy\n"
+    "            and idle, a bar over time per worker, how often it stole from others and slept,\n"
+    "            and the tasks that took most time\n\n"
+    "options:\n"
+    "  --json    one JSON object instead of tables\n"
+    "  --top N   how many names of tasks to list (default 10; 0 lists all)\n"
+    "  --help    this text\n";
 
 enum { BAR = 50 };
 
@@ -51,13 +53,19 @@ static void print_bar(const struct trace *trace, size_t lane)
     putchar('|');
 }
 
-static void print_lanes(const struct trace *trace)
+static int label_width(const struct trace *trace)
 {
-    char busy[TOOL_TIME_SIZE], idle[TOOL_TIME_SIZE];
     int width = 6;
     for (size_t i = 0; i < trace->lane_count; i++)
         if ((int)strlen(trace->lanes[i].label) > width)
             width = (int)strlen(trace->lanes[i].label);
+    return width;
+}
+
+static void print_lanes(const struct trace *trace)
+{
+    char busy[TOOL_TIME_SIZE], idle[TOOL_TIME_SIZE];
+    int width = label_width(trace);
     printf("\n%-*s %9s %10s %10s %10s\n", width, "worker", "tasks", "busy", "idle", "occupancy");
     for (size_t i = 0; i < trace->lane_count; i++) {
         const struct trace_lane *lane = &trace->lanes[i];
@@ -66,6 +74,25 @@ static void print_lanes(const struct trace *trace)
         print_bar(trace, i);
         putchar('\n');
     }
+}
+
+static void print_counts(const char *label, int width, const struct trace_stats *s)
+{
+    printf("%-*s %9lld %10lld %10lld %10lld %10lld\n", width, label, s->steals, s->wasted, s->sleeps, s->wakes,
+           s->naps);
+}
+
+/* What workers did for want of work, where the recorder has written it. */
+static void print_stats(const struct trace *trace)
+{
+    int width = label_width(trace);
+    if (!trace->stats.known)
+        return;
+    printf("\n%-*s %9s %10s %10s %10s %10s\n", width, "worker", "steals", "wasted", "slept", "woken", "napped");
+    for (size_t i = 0; i < trace->lane_count; i++)
+        if (trace->lanes[i].stats.known)
+            print_counts(trace->lanes[i].label, width, &trace->lanes[i].stats);
+    print_counts("all", width, &trace->stats);
 }
 
 static void print_top(const struct trace *trace, const size_t *ranking, size_t top)
@@ -106,14 +133,27 @@ static void print_tables(const struct trace *trace, const size_t *ranking, size_
     printf("idle       %s\n", tool_time(capacity(trace) - trace->busy, idle));
     if (trace->event_count) {
         print_lanes(trace);
+        print_stats(trace);
         print_top(trace, ranking, top);
     } else {
         printf("\nNo task ran while this was recorded.\n");
+        print_stats(trace);
     }
     print_lost(trace);
 }
 
 /* ---- For programs ------------------------------------------------------------------------------------------------ */
+
+static void add_stats(json_t *object, const struct trace_stats *s)
+{
+    if (!s->known)
+        return;
+    json_t *counts =
+        json_pack("{s:I, s:I, s:I, s:I, s:I}", "steals", (json_int_t)s->steals, "wasted_steals", (json_int_t)s->wasted,
+                  "sleeps", (json_int_t)s->sleeps, "wakes", (json_int_t)s->wakes, "naps", (json_int_t)s->naps);
+    json_object_update_missing(object, counts);
+    json_decref(counts);
+}
 
 static json_t *lanes_json(const struct trace *trace)
 {
@@ -125,6 +165,7 @@ static json_t *lanes_json(const struct trace *trace)
                                         lane->label, "helper", lane->helper, "tasks", (json_int_t)lane->events,
                                         "busy_us", micro(lane->busy), "idle_us", micro(trace->makespan - lane->busy),
                                         "occupancy", share(lane->busy, trace->makespan)));
+        add_stats(json_array_get(list, i), &lane->stats);
     }
     return list;
 }
@@ -149,6 +190,7 @@ static void print_json(const struct trace *trace, const size_t *ranking, size_t 
                   (json_int_t)trace->event_count, "busy_us", micro(trace->busy), "idle_us",
                   micro(capacity(trace) - trace->busy), "occupancy", share(trace->busy, capacity(trace)), "lost_events",
                   (json_int_t)trace->lost, "workers", lanes_json(trace), "top", top_json(trace, ranking, top));
+    add_stats(object, &trace->stats);
     json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     putchar('\n');
     json_decref(object);

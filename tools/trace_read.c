@@ -117,6 +117,28 @@ static int read_lane_label(struct reader *r, const json_t *event)
     return 0;
 }
 
+static long long count_in(const json_t *counts, const char *name)
+{
+    return json_integer_value(json_object_get(counts, name));
+}
+
+static int read_stats(struct reader *r, const json_t *event)
+{
+    const json_t *counts = json_object_get(event, "args");
+    size_t lane;
+    if (find_lane(r, event, &lane) != 0)
+        return -1;
+    r->trace->lanes[lane].stats = (struct trace_stats){
+        true,
+        count_in(counts, "steals"),
+        count_in(counts, "wasted_steals"),
+        count_in(counts, "sleeps"),
+        count_in(counts, "wakes"),
+        count_in(counts, "naps"),
+    };
+    return 0;
+}
+
 /* Other kinds of event are for other programs. */
 static int read_event(struct reader *r, const json_t *event, size_t number)
 {
@@ -128,6 +150,8 @@ static int read_event(struct reader *r, const json_t *event, size_t number)
     const char *name = json_string_value(json_object_get(event, "name"));
     if (strcmp(kind, "M") == 0 && name && strcmp(name, "thread_name") == 0)
         return read_lane_label(r, event);
+    if (strcmp(kind, "M") == 0 && name && strcmp(name, "thrum_stats") == 0)
+        return read_stats(r, event);
     return 0;
 }
 
@@ -238,6 +262,20 @@ static void sum_up(struct trace *trace)
         trace->busy += trace->lanes[i].busy;
 }
 
+static void sum_up_stats(struct trace *trace)
+{
+    struct trace_stats *sum = &trace->stats;
+    for (size_t i = 0; i < trace->lane_count; i++) {
+        const struct trace_stats *s = &trace->lanes[i].stats;
+        sum->known |= s->known;
+        sum->steals += s->steals;
+        sum->wasted += s->wasted;
+        sum->sleeps += s->sleeps;
+        sum->wakes += s->wakes;
+        sum->naps += s->naps;
+    }
+}
+
 /* Where workers are named as such, every other lane is a helper; those that did nothing are left out. */
 static void tell_helpers(struct trace *trace)
 {
@@ -279,6 +317,7 @@ static int finish(struct reader *r)
     qsort(r->trace->events, r->trace->event_count, sizeof *r->trace->events, by_lane_and_begin);
     tell_helpers(r->trace);
     sum_up(r->trace);
+    sum_up_stats(r->trace);
     drop_idle_helpers(r->trace);
     return 0;
 }

@@ -18,12 +18,19 @@ struct trace_event {
     bool nested;          /* ran inside another event of its lane */
 };
 
+/* What a worker did for want of work, as in thrum_worker_stats. */
+struct trace_stats {
+    bool known; /* the recorder has written it */
+    long long steals, wasted, sleeps, wakes, naps;
+};
+
 struct trace_lane {
     long long thread;
     char *label;
     double busy; /* seconds */
     size_t events;
     bool helper; /* no worker: took the place of one, so it does not add to what could have been done */
+    struct trace_stats stats;
 };
 
 /* All events with one name. The times include what was nested in them. */
@@ -42,7 +49,8 @@ struct trace {
     double busy;     /* of all lanes */
     size_t workers;  /* lanes that are no helpers */
     bool nested;
-    long long lost; /* events that the recorder overwrote */
+    long long lost;           /* events that the recorder overwrote */
+    struct trace_stats stats; /* of all lanes */
 };
 
 /* 0, or -1 with a sentence in `why`; then there is nothing to free. */

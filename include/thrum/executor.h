@@ -21,6 +21,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 THRUM_BEGIN_C
 
@@ -79,6 +80,20 @@ THRUM_API int thrum_executor_wait(thrum_executor *ex);
  * have the same number. -1 outside tasks. */
 THRUM_API int thrum_worker_index(void);
 
+/* What a worker did for want of work, counted since the executor was made. A steal is a look at what another worker has to
+ * offer: with success, or wasted. A search that ends with neither work nor company puts the worker to sleep; the beginning
+ * counts as sleep, so a worker with more sleeps than wakes is asleep. Naps are short pauses while others have work that is
+ * better left to them. Looks at queues that belong to no worker are not counted. */
+typedef struct thrum_worker_stats {
+    uint64_t steals, wasted_steals;
+    uint64_t sleeps, wakes, naps;
+} thrum_worker_stats;
+
+/* Of one worker, by its number, or with -1 of all together, those above thrum_executor_workers included. While the executor
+ * works, the numbers are those of some recent moment, not the same one for each. THRUM_EINVAL: there is no such worker (yet,
+ * if the number is above: helpers get theirs when they first come). */
+THRUM_API int thrum_executor_stats(thrum_executor *ex, int worker, thrum_worker_stats *stats);
+
 /* Domains. Domain 0, "cpu", is the processor cores, with `workers` of the configuration. Runs begin there, and all runs there
  * that is not pinned elsewhere: tasks, submitted functions, helping callers. Another domain runs the tasks that are pinned to
  * it, what those spawn, and nothing else. Each domain lets as many tasks run at once as it has workers.
@@ -107,6 +122,10 @@ THRUM_API thrum_handle *thrum_submit_after(thrum_executor *ex, thrum_fn *fn, voi
  * runs tasks of what it waits for and parks when there is none; waiting in a task for the run that the task is part of
  * returns THRUM_EDEADLOCK. */
 THRUM_API int thrum_wait(thrum_handle *handle);
+
+/* The same, but open to other work, as thrum_join_open is, which see for the price: in a task it runs whatever the task's
+ * executor has while there is nothing to do of what it waits for; outside tasks it does so where callers help. */
+THRUM_API int thrum_wait_open(thrum_handle *handle);
 THRUM_API bool thrum_done(const thrum_handle *handle);
 
 /* Calls fn(arg) once what the handle stands for has ended: in the thread that ended it, before waiting returns; or here

@@ -112,6 +112,31 @@ THRUM_API int thrum_run_with(thrum_executor *ex, thrum_graph *graph, void *conte
 THRUM_API thrum_handle *thrum_start_with(thrum_executor *ex, thrum_graph *graph, void *context);
 THRUM_API void *thrum_context(void);
 
+/* Iteration distance: an edge may lead into the next iteration of the graph. After thrum_precede_next(a, b), b of iteration
+ * i + 1 waits for a of iteration i; a and b may be one task, which says nothing new: every task waits for its own previous
+ * iteration. thrum_run_pipelined runs n iterations without a barrier between them: each task runs n times, once for each
+ * iteration and in their order, as soon as what it waits for has been done. A circle of such edges is no mistake.
+ *
+ * How far tasks run ahead is limited by the graph's depth K: a task begins iteration i only when all tasks that wait for its
+ * iteration i - K have done with it. So what a task hands to another, by an edge of either kind, needs K places: i % K. Tasks
+ * that no edge connects may be any number of iterations apart. thrum_graph_set_depth sets K, from 2 to THRUM_DEPTH_MOST;
+ * without it K is 2.
+ *
+ * In a pipelined run a module counts as one task, a scope is joined before its task's iteration ends, and detached functions
+ * are joined at the end of the run. Conditions can only be in modules: else the run is refused with THRUM_EINVAL, as is an
+ * edge into the next iteration from or to one. thrum_run, thrum_run_n and thrum_run_until have a barrier between iterations,
+ * by which these edges hold already. */
+enum { THRUM_DEPTH_MOST = 16 };
+THRUM_API int thrum_precede_next(thrum_task *before, thrum_task *after);
+THRUM_API int thrum_graph_set_depth(thrum_graph *graph, unsigned depth);
+THRUM_API int thrum_run_pipelined(thrum_executor *ex, thrum_graph *graph, uint64_t n);
+THRUM_API thrum_handle *thrum_start_pipelined(thrum_executor *ex, thrum_graph *graph, uint64_t n);
+
+/* The iteration that the calling task is in, counted from 0, in runs of every kind; in a module's graph and in a graph built
+ * in a scope it is that of the task it belongs to. 0 outside tasks. Functions that a task spawns should be handed it: in
+ * pipelined runs they are not told. */
+THRUM_API uint64_t thrum_iteration(void);
+
 /* A graph with the same tasks, edges and names, to be run at the same time. Arguments are the same pointers; modules run
  * the same graphs. Freezes the graph. NULL on failure. */
 THRUM_API thrum_graph *thrum_graph_clone(thrum_graph *graph);
@@ -138,7 +163,9 @@ THRUM_API int thrum_graph_measure(thrum_graph *graph, double (*weight)(const thr
 typedef void thrum_visit_fn(const thrum_task *task, const thrum_task *const *successors, size_t count, void *arg);
 THRUM_API int thrum_graph_visit(thrum_graph *graph, thrum_visit_fn *visit, void *arg);
 
-/* Writes the graph in Graphviz' DOT language. */
+/* Writes the graph in Graphviz' DOT language. Conditions are diamonds with dashed edges; a module is a cluster with the tasks
+ * of its graph, which is frozen and read too and so must be alive, and so on inward. Of modules that are in each other, 32
+ * levels are drawn, of all modules the first 1000; the others, and those whose graph has failed, are single nodes. */
 THRUM_API int thrum_graph_dot(thrum_graph *graph, FILE *out);
 
 THRUM_END_C

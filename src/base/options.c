@@ -29,6 +29,8 @@ static const struct row {
                            "threads that may stand in for workers which are parked in a join or a wait"},
     [THRUM__OPT_SPAWNS] = {"THRUM_SPAWNS", "1048576", "16 to 16777216", "", 16, 16777216,
                            "spawned and not yet started tasks that a worker can hold; beyond that they run at once"},
+    [THRUM__OPT_STACK] = {"THRUM_STACK_MB", "64", "system, 1 to 4096", "system", 1, 4096,
+                          "megabytes of address space for the stack of each thread; system: its own default"},
     [THRUM__OPT_TRACE] = {"THRUM_TRACE", "", "a file name", "text", 1, 0,
                           "write a trace in Chrome's format to this file when an executor is freed"},
     [THRUM__OPT_TRACE_EVENTS] = {"THRUM_TRACE_EVENTS", "65536", "16 to 16777216", "", 16, 16777216,

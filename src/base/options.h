@@ -18,6 +18,7 @@ enum thrum__option_id {
     THRUM__OPT_SPIN,
     THRUM__OPT_SPARES,
     THRUM__OPT_SPAWNS,
+    THRUM__OPT_STACK,
     THRUM__OPT_TRACE,
     THRUM__OPT_TRACE_EVENTS,
     THRUM__OPTIONS

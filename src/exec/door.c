@@ -128,11 +128,13 @@ static void list_leave(worker *w, bool held)
         thrum__alone_leave(w);
 }
 
-/* Whether the run is to be shared at once, as far as the worker and the graph know. An open worker closes for a graph that
+/* Whether the run is to be shared at once, as far as the worker and the graph know. Tasks with terms go to others anyway. An open worker closes for a graph that
  * is known to have tiny tasks. */
 static bool shares_at_once(worker *w, const thrum__run *run, bool held)
 {
     int64_t task_ns = run->handle->graph->task_ns;
+    if (run->handle->graph->terms)
+        return true;
     if (!thrum__has_membarrier || (task_ns >= THRUM__LONG_NS && w->domain->life.limit > 1))
         return true;
     if (!held || !is_open(w))
@@ -178,7 +180,7 @@ static bool last_strand_closes(worker *w, thrum__run *run)
 bool thrum__alone_again(worker *w, thrum__run *run)
 {
     bool held;
-    if (!thrum__has_membarrier)
+    if (!thrum__has_membarrier || run->handle->graph->terms)
         return false;
     list_enter(w, &held);
     bool may = !held || is_open(w); /* not while somebody asks */
@@ -428,8 +430,9 @@ static bool claim_look(watched_door *watched, int64_t now)
 enum look thrum__door_look_at(worker *victim, int64_t now)
 {
     watched_door *watched = &victim->watched;
-    if (now < get(&watched->not_before))
-        return LOOK_WAIT;
+    int64_t wait = get(&watched->not_before) - now;
+    if (wait > 0)
+        return wait <= ANSWER_NS ? LOOK_SOON : LOOK_WAIT;
     if (!thrum__door_hides(victim))
         return LOOK_NOTHING;
     if (!claim_look(watched, now))
@@ -443,7 +446,7 @@ enum look thrum__door_look_at(worker *victim, int64_t now)
     ask(victim);
     set(&watched->asked, now);
     set(&watched->not_before, now + ANSWER_NS);
-    return LOOK_WAIT;
+    return LOOK_SOON;
 }
 
 enum look thrum__door_look(worker *w, int64_t now)
@@ -455,7 +458,7 @@ enum look thrum__door_look(worker *w, int64_t now)
         enum look look = d->workers[i] == w ? LOOK_NOTHING : thrum__door_look_at(d->workers[i], now);
         if (look == LOOK_SHOWN)
             return look;
-        if (look == LOOK_WAIT)
+        if (look > all)
             all = look;
     }
     return all;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The executor from the inside. Reading order: this file, run.c (how a graph runs), sources.c (where it begins), module.c
- * (graphs in graphs), start.c (how runs are started), queue.c (one run after the other),
+ * (graphs in graphs), pipelined.c (iterations that overlap), start.c (how runs are started), queue.c (one run after the other),
  * scope.c (spawn and join), door.c (what a worker keeps to itself, and how others get it), worker.c (finding work,
  * sleeping), handle.c (waiting), executor.c (making and ending it all), domain.c (more than one domain), resize.c.
  *
@@ -21,7 +21,8 @@
  * under which domain->lock may be taken:
  *   worker->door (what of a worker's work is shown),
  *   graph->lock (a graph's queue of runs), domain->lock (shared queue), ex->lock (pools, new workers), handle->lock
- *   (callbacks), and default_lock in executor.c, which is held while the default executor is made.
+ *   (callbacks; in thrum_cancel semaphores' locks and domain->lock are taken under it), the locks of semaphores
+ *   (semaphore.c has rules for those), and default_lock in executor.c, which is held while the default executor is made.
  */
 #ifndef THRUM_EXEC_INT_H
 #define THRUM_EXEC_INT_H
@@ -33,6 +34,7 @@
 #include "conc/ring.h"
 #include "model/graph.h"
 #include "model/terms.h"
+#include "model/next.h"
 #include "sched/life.h"
 #include "sys/park.h"
 #include "sys/topology.h"
@@ -94,6 +96,8 @@ struct thrum_handle {
     thrum_task *module_task;              /* that task, */
     _Atomic uint32_t module;              /* and enum module_state */
     uint64_t left;                        /* runs to go; only whoever ended the last one touches it */
+    uint64_t iteration;                   /* the one under way, likewise; of modules and the like: their task's */
+    uint64_t firings;                     /* of pipelined runs: iterations, in one run; else 0 */
     _Atomic(thrum__run *) run;            /* of graphs: while it runs, else NULL */
     _Atomic(const void *) ender;          /* the thread that calls the callbacks: the address of its thrum__self */
     _Atomic(thrum_handle *) awaited_from; /* a handle one of whose tasks waits for this one */
@@ -122,6 +126,8 @@ struct thrum__run {
     _Alignas(64) _Atomic size_t cursor; /* the first source that nobody has; written by all who take sources */
     _Alignas(64) thrum_handle *handle;  /* the rest is constant while strands > 0, but for the list links */
     thrum__root *root;                  /* where errors go and cancelling is asked */
+    const uint32_t *attention;          /* of the root; of a pipelined run a word that always asks for some */
+    const thrum__lanes *lanes;          /* of pipelined runs; else NULL */
     thrum_task **sources;
     size_t count;
     uint64_t tag;                          /* its number, shifted */
@@ -159,14 +165,29 @@ typedef struct post_list {
 
 enum post_level { POST_HIGH, POST_NORMAL, POST_LOW, POST_LEVELS };
 
+/* Work that an open join or wait has picked up runs on top of a task: what that task was. On the stack of the join. */
+typedef struct beneath {
+    struct beneath *outer;
+    thrum__root *root;
+    thrum__run *run;
+} beneath;
+
 enum worker_kind { WORKER_OWN, WORKER_SPARE, WORKER_GUEST };
+
+/* As thrum_worker_stats. Only the worker writes them, and only where it has nothing to do. */
+typedef struct tally {
+    _Atomic uint64_t steals, wasted, sleeps, wakes, naps;
+} tally;
 
 struct worker {
     thrum__worker spawn; /* first: a scope points to it */
     thrum__root *root;   /* of the task that runs; NULL between tasks */
     thrum__run *run;     /* of the graph's task that runs; NULL outside such */
-    int depth;           /* modules that it is in the middle of */
+    uint64_t iteration;  /* of the task that runs, in a pipelined run */
     domain *domain;
+    int depth;        /* modules that it is in the middle of */
+    int on_top;       /* open joins and waits that have picked up work, one on top of the other: */
+    beneath *beneath; /* what they wait in, the innermost first */
     thrum_executor *ex;
     uint64_t random;
     thrum__ring ring;     /* events == NULL: no trace */
@@ -200,6 +221,7 @@ struct worker {
     int64_t slow_since;                          /* likewise */
     _Atomic(thrum__spawn *) spawns_shown;        /* spawned tasks below it are public: see scope.c */
     _Alignas(64) _Atomic(thrum__spawn *) bottom; /* the oldest spawned task that nobody has: see scope.c */
+    _Atomic(thrum__spawn *) strangers;           /* from here on of work that an open join picked up: see nest.c */
     _Alignas(64) watched_door watched;           /* by others */
     _Alignas(64) thrum__parker sleep_parker;     /* a token comes only from who took it off the sleepers' stack */
     thrum__parker join_parker;                   /* tokens may come late: whoever parks here looks again */
@@ -207,6 +229,7 @@ struct worker {
     _Atomic bool watches, called;                /* it waits in a source; it is to come: see source.c */
     _Atomic bool asleep;                         /* or about to be; for those who want this very worker */
     post_list posts;                             /* tasks that are pinned to it */
+    _Alignas(64) tally tally;
 };
 
 struct domain {
@@ -217,7 +240,8 @@ struct domain {
     int base;              /* added to a worker's index it gives its number in the executor */
     _Atomic uint32_t stop; /* its threads are to end */
     char *name;
-    int64_t spin_ns;
+    int64_t spin_ns;            /* see thrum__spin_ns */
+    int cores;                  /* that its workers may use; 0: enough for all */
     int spares, spares_most;    /* ex->lock */
     _Atomic uint32_t napping;   /* workers that search with long pauses */
     _Atomic uint32_t published; /* a futex to wake them by */
@@ -261,6 +285,7 @@ struct thrum_executor {
     uint32_t run_count;
     _Atomic(worker *) last_guest; /* a guess at one that is free */
     size_t spawns;
+    size_t stack_bytes; /* of threads; 0: as the system has it */
     thrum_observer observer;
     char *trace;
     uint64_t trace_events;
@@ -379,15 +404,24 @@ void thrum__step_back(worker *w);
 /* Becomes active whether there is a place or not. */
 void thrum__enter_anyway(domain *d);
 void thrum__live(worker *w);
+/* Parks until it has been taken off the stack of sleepers. */
+void thrum__sleep_counted(worker *w);
+
+/* How long a thread that is awake looks for something before it sleeps. Looking is for machines where the one looked at can
+ * run meanwhile: not while more workers are awake than there are cores. */
+static inline int64_t thrum__spin_ns(const domain *d)
+{
+    return d->cores && thrum__life_look(&d->life).awake > d->cores ? 0 : d->spin_ns;
+}
 
 /* ---- door.c ------------------------------------------------------------------------------------------------------- */
 
-enum look { LOOK_NOTHING, LOOK_WAIT, LOOK_SHOWN };
+enum look { LOOK_NOTHING, LOOK_WAIT, LOOK_SOON, LOOK_SHOWN };
 
 /* Whether the worker keeps work to itself: a glance. */
 bool thrum__door_hides(const worker *victim);
 /* Looks for work that others keep to themselves, and asks for it, now or later, or goes and gets it. LOOK_WAIT: there is
- * some, look again soon; LOOK_SHOWN: some has been shown just now. */
+ * some, look again now and then; LOOK_SOON: in a moment (an answer may be due); LOOK_SHOWN: some has been shown just now. */
 enum look thrum__door_look(worker *w, int64_t now);
 enum look thrum__door_look_at(worker *victim, int64_t now);
 /* For a new worker, where there is no membarrier. */
@@ -445,6 +479,8 @@ void thrum__run_work(worker *w, thrum__run *run, thrum_task *first);
 /* The same behind a task that has completed; `module`: its handle if it was one. */
 void thrum__run_work_behind(worker *w, thrum__run *run, thrum_task *completed, thrum_handle *module);
 void thrum__run_whole(worker *w, thrum__run *run);
+/* A task that is ready and may stay: to the worker's deque, or where that would hide how urgent it is. */
+void thrum__run_put(worker *w, thrum__run *run, thrum_task *task);
 /* An iteration has ended, detached functions too: whether there is another one. */
 bool thrum__run_goes_on(thrum_handle *handle);
 /* Everything of the run has ended. If it was a module's, and the worker that began it has left: its handle, with which the
@@ -453,6 +489,14 @@ thrum_handle *thrum__run_end(worker *w, thrum__run *run);
 /* Whether the only task of a graph that has but one is just a call; and calling it, without a run. */
 bool thrum__is_call(const thrum_graph *graph);
 void thrum__call_only_task(worker *w, thrum_handle *handle);
+
+/* ---- pipelined.c -------------------------------------------------------------------------------------------------- */
+
+/* What `complete` of run.c is, for a run with lanes. As there, NULL means that nothing has been pushed either: the caller may
+ * be about to leave the run. */
+thrum_task *thrum__pipelined_complete(worker *w, thrum__run *run, const thrum_task *task);
+/* The iteration of a task of the run that is under way. */
+uint64_t thrum__iteration_of(const thrum__run *run, const thrum_task *task);
 
 /* ---- sources.c ---------------------------------------------------------------------------------------------------- */
 
@@ -480,8 +524,8 @@ void thrum__run_begin(thrum_handle *handle, worker *w);
 bool thrum__run_begin_queued(thrum_handle *handle);
 /* The last detached function of an iteration has ended, after its graph. */
 void thrum__run_detached_ended(thrum_handle *handle);
-/* Runs a graph once as part of the calling task; errors go to `root`. */
-void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root);
+/* Runs a graph once as part of the calling task; errors go to `root`. `open`: as thrum__wait_open_as. */
+void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root, bool open);
 
 /* ---- post.c ------------------------------------------------------------------------------------------------------- */
 
@@ -490,10 +534,21 @@ void thrum__keep_strand(worker *w, thrum__run *run);
 /* Whether the worker that has the ready task in hand may begin it now: else it has been sent to where it belongs, or waits
  * for what it needs. */
 bool thrum__admit(worker *w, thrum__run *run, thrum_task *task);
+/* It will not begin: the run is cancelled. */
+void thrum__skip(const thrum_task *task);
 /* A task has become ready. Whether the worker may keep it, to run it next or push it; else it has been sent. */
 bool thrum__may_stay(worker *w, thrum__run *run, thrum_task *task);
 /* Sends a special task that is ready: to its worker, or to all of its domain. */
 void thrum__send(worker *w, thrum__run *run, thrum_task *task);
+/* A special task is going to wait: with a strand kept, and its post is the caller's to put somewhere. False: it waits already,
+ * and the run has failed. */
+bool thrum__begin_waiting(worker *w, thrum__run *run, thrum_task *task);
+/* A task that has waited is sent to where it belongs. Any thread. */
+void thrum__post_woken(thrum__post *post);
+/* The same to a worker that has a strand in the same run, and needs none from the post: false if it may not run it. */
+bool thrum__take_woken(const worker *w, thrum__run *run, const thrum__post *post);
+/* The same for one that has not gone anywhere. */
+void thrum__end_waiting(thrum__run *run, const thrum__post *post);
 /* Puts a post, with a strand kept, where the domain's workers find it. Any thread. From then on the run may end at any moment,
  * and the executor with it. */
 void thrum__post_put(domain *d, enum post_level level, thrum__post *post);
@@ -505,6 +560,20 @@ thrum_task *thrum__post_take_urgent(worker *w, thrum__run *run);
 /* Wakes those who sleep although tasks are pinned to them. */
 void thrum__wake_pinned(domain *d);
 int thrum__priority_of(const thrum_task *task);
+
+/* ---- semaphore.c -------------------------------------------------------------------------------------------------- */
+
+/* Before a special task that lists tokens begins: false if it waits for them. */
+bool thrum__tokens_acquire(worker *w, thrum__run *run, thrum_task *task);
+/* After it has completed, if it lists some to be given back. A task of the run that got tokens by this may be returned: for
+ * the caller to run. */
+thrum_task *thrum__tokens_release(worker *w, thrum__run *run, const thrum_task *task);
+/* It is skipped in a cancelled run: if it was sent with tokens, it gives them back. */
+void thrum__tokens_skip(const thrum_task *task);
+/* A run of a graph that uses semaphores has ended, or one of several in a row. */
+void thrum__tokens_end(const thrum__run *run);
+/* What waits for tokens and belongs to the root leaves. */
+void thrum__tokens_cancel(thrum__root *root);
 
 /* ---- event.c ------------------------------------------------------------------------------------------------------ */
 
@@ -578,6 +647,8 @@ bool thrum__stand_down(worker *w, found *f);
 /* Leaves for something else that it has found: what it may have been handed goes to the queue. */
 void thrum__stand_down_busy(worker *w);
 void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task);
+/* The same with whatever there is to do. */
+void thrum__wait_open_as(worker *w, thrum_handle *handle, bool in_task);
 /* The task that `self` runs, if any, is going to wait for the handle. */
 void thrum__note_awaited(thrum_handle *handle, const worker *self);
 bool thrum__is_done(const thrum_handle *handle);
@@ -591,6 +662,27 @@ bool thrum__spawn_has_hidden(const worker *w);
 /* With the door held, and the bar up if not by the owner: shows up to `most` more spawned tasks. */
 void thrum__spawn_show_locked(worker *w, size_t most);
 void thrum__call_scope(worker *w, thrum__root *root, thrum_scope_fn *fn, void *arg);
+
+/* ---- nest.c ------------------------------------------------------------------------------------------------------- */
+
+/* Whether the calling thread, which is the worker's (NULL: it is none), has so little of its stack left that it must not call
+ * another task. And the sentence for it; and failing a root with that, if it is so. */
+bool thrum__stack_spent(worker *w);
+int thrum__too_deep(void);
+bool thrum__fails_too_deep(worker *w, thrum__root *root);
+/* In an open join or wait: does something, whatever it is, on top of the calling task. False: there is nothing, or it would
+ * go too deep, or others want the worker's place. */
+bool thrum__help_with_any(worker *w);
+
+/* ---- stats.c ------------------------------------------------------------------------------------------------------ */
+
+/* Relaxed: whoever reads it wants a number, and learns nothing else from it. */
+static inline void thrum__count_owner(_Atomic uint64_t *count, uint64_t more)
+{
+    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + more, memory_order_relaxed);
+}
+
+thrum_worker_stats thrum__worker_stats(const worker *w);
 
 /* ---- watch.c ------------------------------------------------------------------------------------------------------ */
 

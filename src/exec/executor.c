@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "sys/barrier.h"
 #include "sys/clock.h"
+#include "sys/stack.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -33,6 +34,7 @@ static void prepare_process(void)
 {
     pthread_atfork(NULL, NULL, count_fork);
     thrum__handles_init();
+    thrum__on_cancelled(thrum__tokens_cancel);
 }
 
 bool thrum__executor_foreign(const thrum_executor *ex)
@@ -228,6 +230,7 @@ worker *thrum__worker_new(domain *d, thrum_executor *ex)
     w->spawns_end = w->spawn.end;
     w->spawn.bar = w->spawn.top;
     atomic_init(&w->spawns_shown, w->spawn.top);
+    atomic_init(&w->strangers, (thrum__spawn *)UINTPTR_MAX);
     if (!thrum__has_membarrier)
         thrum__door_open_for_ever(w);
     w->ex = ex;
@@ -260,14 +263,28 @@ static void *worker_thread(void *arg)
 {
     worker *w = arg;
     thrum__self = w;
+    w->spawn.low = thrum__stack_ask()->limit;
     if (w->kind == WORKER_OWN) {
         if (w->at_home)
             thrum__bind_self(w->ex->bind, w->index);
-        thrum__park(&w->sleep_parker); /* it was born asleep: see thrum__domain_lay_to_sleep */
-        atomic_store_explicit(&w->asleep, false, memory_order_relaxed);
+        thrum__sleep_counted(w); /* it was born asleep: see thrum__domain_lay_to_sleep */
     }
     thrum__live(w);
     return NULL;
+}
+
+/* With a stack of the size asked for or, where the system does not give that, of the usual one. */
+static int thread_start(worker *w)
+{
+    pthread_attr_t attributes;
+    int err = w->ex->stack_bytes && pthread_attr_init(&attributes) == 0 ? 0 : -1;
+    if (!err) {
+        err = pthread_attr_setstacksize(&attributes, w->ex->stack_bytes);
+        if (!err)
+            err = pthread_create(&w->thread, &attributes, worker_thread, w);
+        pthread_attr_destroy(&attributes);
+    }
+    return err ? pthread_create(&w->thread, NULL, worker_thread, w) : 0;
 }
 
 void thrum__spare_start(domain *d)
@@ -280,7 +297,7 @@ void thrum__spare_start(domain *d)
         thrum__life_leave(&d->life);
     if (w) {
         thrum__life_start_search(&d->life);
-        if (pthread_create(&w->thread, NULL, worker_thread, w) == 0) {
+        if (thread_start(w) == 0) {
             d->spares++;
         } else {
             w->kind = WORKER_GUEST; /* still good for that */
@@ -335,6 +352,7 @@ worker *thrum__guest_enter(thrum_executor *ex, bool anyway)
         return NULL;
     }
     w->outer = thrum__self;
+    w->spawn.low = thrum__own_stack.limit;
     thrum__self = w;
     /* A worker of another executor: while it is here it is not there. */
     if (w->outer)
@@ -414,7 +432,8 @@ static void set_spin(thrum_executor *ex, const thrum_machine_info *machine)
 {
     int64_t ns = thrum__option_number(THRUM__OPT_SPIN) * 1000;
     int all = ex->workers;
-    ex->cpu.spin_ns = ex->workers > machine->usable || machine->usable == 1 ? 0 : ns;
+    ex->cpu.spin_ns = machine->usable == 1 ? 0 : ns;
+    ex->cpu.cores = ex->workers > machine->usable ? machine->usable : 0;
     for (int number = 1; number < ex->domains; number++)
         all += ex->workers_in[number];
     for (int number = 1; number < ex->domains; number++)
@@ -461,6 +480,8 @@ static int read_config(thrum_executor *ex, const thrum_config *config)
     if (!err)
         err = thrum__domains_read(ex, config);
     ex->spawns = (size_t)thrum__option_number(THRUM__OPT_SPAWNS);
+    int64_t stack_mb = thrum__option_number(THRUM__OPT_STACK);
+    ex->stack_bytes = stack_mb < 0 ? 0 : (size_t)stack_mb << 20;
     return err ? err : thrum__set_pace(ex);
 }
 
@@ -531,7 +552,7 @@ int thrum__threads_start(domain *d, int *err)
 {
     *err = 0;
     for (int i = 0; i < d->own; i++)
-        if ((*err = pthread_create(&d->workers[i]->thread, NULL, worker_thread, d->workers[i])))
+        if ((*err = thread_start(d->workers[i])))
             return i;
     return d->own;
 }

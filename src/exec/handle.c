@@ -110,6 +110,7 @@ static void handle_init(thrum_handle *handle, thrum_executor *ex, enum handle_wo
     handle->graph = NULL;
     handle->parent = NULL;
     handle->context = NULL;
+    handle->iteration = handle->firings = 0;
     atomic_store_explicit(&handle->run, NULL, memory_order_relaxed);
     atomic_store_explicit(&handle->ender, NULL, memory_order_relaxed);
     atomic_store_explicit(&handle->awaited_from, NULL, memory_order_relaxed);
@@ -555,6 +556,8 @@ int thrum_scope_run(thrum_executor *ex, thrum_scope_fn *fn, void *arg)
         return thrum__fault(THRUM_EINVAL, "thrum_scope_run: the function is NULL");
     ex = thrum__executor_or_default(ex);
     int err = ex ? thrum__executor_usable(ex, "thrum_scope_run") : thrum__last_code();
+    if (!err && thrum__self && thrum__stack_spent(thrum__self))
+        err = thrum__too_deep();
     if (err)
         return err;
     thrum_handle *handle = thrum__handle_new(ex, WORK_SCOPE);
@@ -590,8 +593,8 @@ static bool find_function(worker *w, thrum_handle *handle, found *f)
     return function != NULL;
 }
 
-/* Something of what the handle stands for. Where there are no threads, a waiter outside tasks does whatever there is. */
-static bool find_for(worker *w, thrum_handle *handle, bool in_task, found *f)
+/* Something of what the handle stands for; `any`: or, failing that, of anything else. */
+static bool find_for(worker *w, thrum_handle *handle, bool any, found *f)
 {
     if (handle->work == WORK_GRAPH) {
         /* A run of the same graph: this one or, while this one is queued, the one that it waits for. The graph's address
@@ -603,7 +606,7 @@ static bool find_for(worker *w, thrum_handle *handle, bool in_task, found *f)
             if (thrum__post_take(w->domain, (enum post_level)level, handle->root, f))
                 return true;
     }
-    return find_function(w, handle, f) || (w->ex->threadless && !in_task && thrum__find(w, f));
+    return find_function(w, handle, f) || (any && thrum__find(w, f));
 }
 
 /* Sleeps until the handle is done or, where there are no threads, until there may be something to do. */
@@ -646,29 +649,31 @@ static bool spin_on(const thrum_handle *handle, int64_t ns)
     return false;
 }
 
-/* Where what others keep to themselves may be something that find_for looks for. */
-static bool may_look_behind_doors(const worker *w, const thrum_handle *handle, bool in_task)
+/* Where there are no threads, a waiter outside tasks does whatever there is. With `open` any waiter does, but on top of a
+ * task only as far as thrum__help_with_any allows. */
+static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool open)
 {
-    return handle->work == WORK_GRAPH || (w->ex->threadless && !in_task);
-}
-
-void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task)
-{
+    bool any = w->ex->threadless && !in_task;
     int64_t looking_since = 0;
     found f;
     while (!thrum__is_done(handle)) {
         thrum__sources_poll(w->ex);
-        if (find_for(w, handle, in_task, &f)) {
+        if (find_for(w, handle, any, &f)) {
             thrum__perform(w, &f);
+            looking_since = 0;
+            continue;
+        }
+        if (open && thrum__help_with_any(w)) {
             looking_since = 0;
             continue;
         }
         int64_t now = thrum__now();
         if (!looking_since)
             looking_since = now;
-        if (may_look_behind_doors(w, handle, in_task) && thrum__door_look(w, now) == LOOK_SHOWN)
+        /* Where what others keep to themselves may be something that is looked for here. */
+        if ((handle->work == WORK_GRAPH || any || open) && thrum__door_look(w, now) == LOOK_SHOWN)
             continue;
-        if (now - looking_since < w->domain->spin_ns) {
+        if (now - looking_since < thrum__spin_ns(w->domain)) {
             spin_on(handle, 200);
             if (now - looking_since > THRUM__POLITE_NS)
                 sched_yield();
@@ -679,6 +684,16 @@ void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task)
         thrum__step_back(w);
         looking_since = 0;
     }
+}
+
+void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task)
+{
+    wait_helping(w, handle, in_task, false);
+}
+
+void thrum__wait_open_as(worker *w, thrum_handle *handle, bool in_task)
+{
+    wait_helping(w, handle, in_task, true);
 }
 
 /* The calling thread may be a worker of another executor, which must not do without it. */
@@ -692,15 +707,15 @@ static void sleep_outside(thrum_handle *handle)
         thrum__step_back(self);
 }
 
-static void wait_outside(thrum_handle *handle)
+static void wait_outside(thrum_handle *handle, bool open)
 {
     thrum_executor *ex = handle->ex;
     while (!thrum__is_done(handle)) {
         worker *guest = ex->callers_help ? thrum__guest_enter(ex, false) : NULL;
         if (guest) {
-            thrum__wait_as(guest, handle, false);
+            wait_helping(guest, handle, false, open);
             thrum__guest_leave(guest);
-        } else if (!spin_on(handle, ex->cpu.spin_ns)) {
+        } else if (!spin_on(handle, thrum__spin_ns(&ex->cpu))) {
             sleep_outside(handle);
         }
     }
@@ -711,14 +726,25 @@ static bool calls_back(const thrum_handle *handle)
     return atomic_load_explicit(&handle->ender, memory_order_relaxed) == &thrum__self;
 }
 
-/* Whether the handle can only end after the calling task: it is the task's own, or that of a task which waits for the
- * task's, and so on. A handle in this chain is not done while the one before it is not, so the chain is there to walk. */
-static bool waits_for_itself(const worker *self, const thrum_handle *handle)
+/* Whether the handle can only end after the task: it is the task's own, or that of a task which waits for the task's, and so
+ * on. A handle in this chain is not done while the one before it is not, so the chain is there to walk. */
+static bool ends_after(const thrum__root *root, const thrum_handle *handle)
 {
-    const thrum_handle *at = self && self->root ? self->root->run : NULL;
+    const thrum_handle *at = root ? root->run : NULL;
     while (at && at != handle)
         at = atomic_load_explicit(&at->awaited_from, memory_order_acquire);
     return at == handle;
+}
+
+/* After the calling task, or after one beneath it on the stack. */
+static bool waits_for_itself(const worker *self, const thrum_handle *handle)
+{
+    if (!self)
+        return false;
+    bool itself = ends_after(self->root, handle);
+    for (const beneath *task = self->beneath; task && !itself; task = task->outer)
+        itself = ends_after(task->root, handle);
+    return itself;
 }
 
 void thrum__note_awaited(thrum_handle *handle, const worker *self)
@@ -744,27 +770,55 @@ int thrum_cancel(thrum_handle *handle)
     return 0;
 }
 
-int thrum_wait(thrum_handle *handle)
+/* In a task of another executor: does what there is at home, as long as there is something, and waits then. */
+static void wait_elsewhere(worker *self, thrum_handle *handle, bool open)
 {
-    if (!handle)
-        return thrum__fault(THRUM_EINVAL, "thrum_wait: the handle is NULL");
-    if (thrum__is_done(handle))
-        return thrum__handle_outcome(handle);
-    worker *self = thrum__self;
-    int err = thrum__executor_usable(handle->ex, "thrum_wait");
+    while (open && !thrum__is_done(handle) && thrum__help_with_any(self))
+        ;
+    wait_outside(handle, open);
+}
+
+/* Not for oneself. */
+static int may_wait(const worker *self, const thrum_handle *handle, const char *what)
+{
+    int err = thrum__executor_usable(handle->ex, what);
     if (err)
         return err;
     if (calls_back(handle))
-        return thrum__fault(THRUM_EDEADLOCK,
-                            "thrum_wait: a callback cannot wait for the run or function that called it");
+        return thrum__fault(THRUM_EDEADLOCK, "%s: a callback cannot wait for the run or function that called it", what);
     if (waits_for_itself(self, handle))
-        return thrum__fault(THRUM_EDEADLOCK, "thrum_wait: a task of %s%s%s cannot wait for it to end",
+        return thrum__fault(THRUM_EDEADLOCK, "%s: a task of %s%s%s cannot wait for it to end", what,
                             handle->graph ? "a run of graph '" : "a submitted function",
                             handle->graph ? handle->graph->names->graph : "", handle->graph ? "'" : "");
+    return 0;
+}
+
+static int wait_for(thrum_handle *handle, bool open, const char *what)
+{
+    if (!handle)
+        return thrum__fault(THRUM_EINVAL, "%s: the handle is NULL", what);
+    if (thrum__is_done(handle))
+        return thrum__handle_outcome(handle);
+    worker *self = thrum__self;
+    int err = may_wait(self, handle, what);
+    if (err)
+        return err;
     thrum__note_awaited(handle, self);
     if (self && self->ex == handle->ex)
-        thrum__wait_as(self, handle, self->root != NULL);
+        wait_helping(self, handle, self->root != NULL, open);
+    else if (self && self->root)
+        wait_elsewhere(self, handle, open);
     else
-        wait_outside(handle);
+        wait_outside(handle, open);
     return thrum__handle_outcome(handle);
+}
+
+int thrum_wait(thrum_handle *handle)
+{
+    return wait_for(handle, false, "thrum_wait");
+}
+
+int thrum_wait_open(thrum_handle *handle)
+{
+    return wait_for(handle, true, "thrum_wait_open");
 }

@@ -35,6 +35,7 @@ static thrum__run *prepare_module(worker *w, thrum__run *run, thrum_task *task)
     handle->root = run->root;
     handle->graph = task->arg;
     handle->left = 1;
+    handle->iteration = thrum__iteration_of(run, task);
     handle->fn.until = NULL;
     handle->parent = run;
     handle->module_task = task;

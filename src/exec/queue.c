@@ -49,10 +49,13 @@ int thrum__graph_enqueue(thrum_handle *handle, bool *now)
 {
     thrum_graph *graph = handle->graph;
     *now = true;
-    if (atomic_load_explicit(&graph->state, memory_order_relaxed) == THRUM__FROZEN && swap(graph, 0, (uintptr_t)handle))
+    if (!handle->firings && atomic_load_explicit(&graph->state, memory_order_relaxed) == THRUM__FROZEN &&
+        swap(graph, 0, (uintptr_t)handle))
         return 0;
     thrum__lock_take(&graph->lock);
     int err = thrum__graph_prepare(graph);
+    if (!err && handle->firings)
+        err = thrum__lanes_prepare(graph);
     while (!err && !swap(graph, 0, (uintptr_t)handle)) {
         if (!mark_queued_locked(graph))
             continue;

@@ -95,10 +95,14 @@ static __attribute__((noinline, cold)) void run_at_once(worker *w, thrum__run *r
  * the deque. That one is the nearest in memory if it is ready (freezing has marked it): in a grid this walks along the
  * row, whatever the order of the edges was. These two do that for several successors; `chosen` is one that is ready
  * already. */
+static thrum_task *complete_special(worker *w, thrum__run *run, const uintptr_t *at);
+
 static __attribute__((noinline)) thrum_task *complete_shared(worker *w, thrum__run *run, const uintptr_t *at,
                                                              thrum_task *chosen)
 {
     uintptr_t word;
+    if (__builtin_expect((uintptr_t)at & THRUM__SPECIAL_IN, 0))
+        return complete_special(w, run, (const uintptr_t *)((uintptr_t)at - THRUM__SPECIAL_IN));
     do {
         word = *at++;
         thrum_task *successor = thrum__word_task(word), *pushed = successor;
@@ -190,8 +194,16 @@ static void push(worker *w, thrum__run *run, thrum_task *task)
     wake_if_wanted(w);
 }
 
-/* Two tasks are ready: the one to run next. The other is pushed, or sent where a deque would hide how urgent it is, or show it
- * to those who may not run it. */
+/* Sent where a deque would hide how urgent it is, or show it to those who may not run it. */
+void thrum__run_put(worker *w, thrum__run *run, thrum_task *task)
+{
+    if (thrum__is_special(task) && (thrum__priority_of(task) > 0 || thrum__terms_of(task)->worker >= 0))
+        thrum__send(w, run, task);
+    else
+        push(w, run, task);
+}
+
+/* Two tasks are ready: the one to run next. The other waits. */
 static thrum_task *more_urgent(worker *w, thrum__run *run, thrum_task *chosen, thrum_task *ready)
 {
     if (!chosen)
@@ -201,14 +213,11 @@ static thrum_task *more_urgent(worker *w, thrum__run *run, thrum_task *chosen, t
         other = chosen;
         chosen = ready;
     }
-    if (thrum__is_special(other) && (thrum__priority_of(other) > 0 || thrum__terms_of(other)->worker >= 0))
-        thrum__send(w, run, other);
-    else
-        push(w, run, other);
+    thrum__run_put(w, run, other);
     return chosen;
 }
 
-/* Some of the successors are special. The counting is as if the run were shared: nothing is wrong with that if it is not. */
+/* Some of the successors are special. A run with such tasks is never alone. */
 static __attribute__((noinline)) thrum_task *complete_special(worker *w, thrum__run *run, const uintptr_t *at)
 {
     thrum_task *chosen = NULL;
@@ -238,10 +247,8 @@ static HOT thrum_task *complete(worker *w, thrum__run *run, const thrum_task *ta
     if (!next)
         return NULL;
     __builtin_prefetch((const char *)next + AHEAD);
-    if (next & (THRUM__SOLE | THRUM__SPECIAL_IN)) {
-        const uintptr_t *list = (const uintptr_t *)(next & ~(uintptr_t)(THRUM__SOLE | THRUM__SPECIAL_IN));
-        return next & THRUM__SPECIAL_IN ? complete_special(w, run, list) : complete_sole(w, run, list);
-    }
+    if (next & THRUM__SOLE)
+        return complete_sole(w, run, (const uintptr_t *)(next - THRUM__SOLE));
     const uintptr_t *at = (const uintptr_t *)next;
     return thrum__alone_enter(w, run) ? complete_alone(w, run, at) : complete_shared(w, run, at, NULL);
 }
@@ -368,14 +375,53 @@ static void consider_going_alone(worker *w, thrum__run *run)
         thrum__alone_again(w, run);
 }
 
+static bool gives_back(const thrum_task *task)
+{
+    return thrum__is_special(task) && thrum__terms_of(task)->release_count > 0;
+}
+
+/* In runs of every kind. */
+static thrum_task *complete_any_run(worker *w, thrum__run *run, const thrum_task *task)
+{
+    return run->lanes ? thrum__pipelined_complete(w, run, task) : complete(w, run, task);
+}
+
 /* A task has completed that may have terms. */
 static thrum_task *complete_any(worker *w, thrum__run *run, const thrum_task *task)
 {
-    return complete(w, run, task);
+    if (!gives_back(task))
+        return complete_any_run(w, run, task);
+    thrum_task *woken = thrum__tokens_release(w, run, task);
+    thrum_task *next = complete_any_run(w, run, task);
+    return woken && next ? more_urgent(w, run, woken, next) : woken ? woken : next;
 }
 
-/* Tasks that are not just a function, cancelled runs, observers and traces. The task to run next, or NULL. In a cancelled run
- * functions are not called, but all is counted that would be; conditions name nothing, so loops end. */
+/* The same of a condition, which has named `next`. */
+static thrum_task *complete_condition(worker *w, thrum__run *run, const thrum_task *task, thrum_task *next)
+{
+    thrum_task *woken = gives_back(task) ? thrum__tokens_release(w, run, task) : NULL;
+    return woken && next ? more_urgent(w, run, woken, next) : woken ? woken : next;
+}
+
+/* A task of a cancelled run. */
+static thrum_task *skip(worker *w, thrum__run *run, const thrum_task *task)
+{
+    if (thrum__is_special(task))
+        thrum__skip(task);
+    return thrum__is_condition(task) ? NULL : complete_any_run(w, run, task);
+}
+
+/* The way of most conditions: what turns a loop should cost little. */
+static inline thrum_task *step_condition(worker *w, thrum__run *run, const thrum_task *condition)
+{
+    thrum_task *next = ask_condition(run, condition);
+    if (atomic_load_explicit(&run->sharing, memory_order_relaxed) == RUN_SHARED)
+        consider_going_alone(w, run);
+    return next;
+}
+
+/* Tasks that are not just a function, cancelled runs, observers and traces, pipelined runs. The task to run next, or NULL. In
+ * a cancelled run functions are not called, but all is counted that would be; conditions name nothing, so loops end. */
 static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *run, thrum_task *task)
 {
     uint32_t attention = __atomic_load_n(&run->root->attention, __ATOMIC_RELAXED);
@@ -384,10 +430,15 @@ static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *
     bool completed = true;
     thrum_task *next = NULL;
     watch watch;
+    if (kind == THRUM__IS_CONDITION && attention == 0 && !thrum__is_special(task))
+        return step_condition(w, run, task);
     if (thrum__is_cancelled(attention))
-        return condition ? NULL : complete_any(w, run, task);
+        return skip(w, run, task);
     if (thrum__is_special(task) && !thrum__admit(w, run, task))
         return NULL;
+    uint64_t outer_iteration = w->iteration; /* the worker may be in the middle of another task that waits */
+    if (run->lanes)
+        w->iteration = thrum__iteration_of(run, task);
     if (thrum__is_watched(attention))
         thrum__watch_begin(w, &watch, task, thrum_task_number(task));
     if (kind == THRUM__IS_CONDITION)
@@ -402,13 +453,14 @@ static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *
         task->fn.plain(task->arg);
     if (thrum__is_watched(attention))
         thrum__watch_end(w, &watch);
+    w->iteration = outer_iteration;
     if (condition && atomic_load_explicit(&run->sharing, memory_order_relaxed) == RUN_SHARED)
         consider_going_alone(w, run);
     if (kind == THRUM__IS_MODULE)
         completed = thrum__module_run(w, run, task);
     if (!completed)
         return NULL;
-    return condition ? next : complete_any(w, run, task);
+    return condition ? complete_condition(w, run, task, next) : complete_any(w, run, task);
 }
 
 /* Calls the task, and gives the one to run next without touching the deque, or NULL. `attention` is the root's: handed down
@@ -437,7 +489,7 @@ static HOT thrum_task *pop(worker *w, const thrum__run *run, int64_t base)
 /* Runs the task, what it makes ready, and all else that is in the deque from `base` on. */
 static void run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
 {
-    const uint32_t *attention = &run->root->attention;
+    const uint32_t *attention = run->attention;
     for (; task; task = pop(w, run, base)) {
         do
             task = step(w, run, attention, task);
@@ -448,7 +500,7 @@ static void run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
 static __attribute__((noinline, cold)) void run_at_once(worker *w, thrum__run *run, thrum_task *task)
 {
     while (task)
-        task = step(w, run, &run->root->attention, task);
+        task = step(w, run, run->attention, task);
 }
 
 /* The same where some tasks are more urgent than others: between two tasks it looks for one of high priority. */
@@ -460,18 +512,24 @@ static void run_carefully(worker *w, thrum__run *run, thrum_task *task, int64_t 
             push(w, run, task);
             task = urgent;
         }
-        task = step(w, run, &run->root->attention, task);
+        task = step(w, run, run->attention, task);
         if (!task)
             task = pop(w, run, base);
     }
 }
 
-/* A task without successors. */
+static __attribute__((noinline)) void call_slowly(worker *w, thrum__run *run, thrum_task *task)
+{
+    while (task)
+        task = step_slowly(w, run, task);
+}
+
+/* A task without successors. If it is special, no task of the graph has any: it may be followed by one that has waited. */
 static HOT void call(worker *w, thrum__run *run, const uint32_t *attention, thrum_task *task)
 {
     __builtin_prefetch((const char *)task + AHEAD);
     if (__builtin_expect((int32_t)(__atomic_load_n(attention, __ATOMIC_RELAXED) | task->strong) < 0, 0))
-        step_slowly(w, run, task);
+        call_slowly(w, run, task);
     else
         task->fn.plain(task->arg);
 }
@@ -499,20 +557,34 @@ static void run_sources_carefully(worker *w, thrum__run *run, size_t from, size_
         run_carefully(w, run, run->sources[from], base);
 }
 
+/* Tasks have more to do when they complete than their records tell. */
+static void run_first_firings(worker *w, thrum__run *run, size_t from, size_t to, int64_t base)
+{
+    size_t neighbours;
+    for (; from < to; from++)
+        run_from(w, run,
+                 run->sources ? run->sources[from] : thrum__task_number_at(run->handle->graph, from, &neighbours),
+                 base);
+}
+
 static void run_sources(worker *w, thrum__run *run, size_t from, size_t to, int64_t base)
 {
     const uint32_t *attention = &run->root->attention;
-    if (!run->sources) {
-        run_neighbours(w, run, from, to);
-        return;
-    }
     if (run->careful) {
         run_sources_carefully(w, run, from, to, base);
         return;
     }
+    if (run->lanes) {
+        run_first_firings(w, run, from, to, base);
+        return;
+    }
+    if (!run->sources) {
+        run_neighbours(w, run, from, to);
+        return;
+    }
     thrum_task *const *at = run->sources + from, *const *end = run->sources + to;
     for (; at < end; at++) {
-        if ((*at)->next)
+        if ((*at)->next || thrum__is_special(*at))
             run_from(w, run, *at, base);
         else
             call(w, run, attention, *at);
@@ -536,7 +608,8 @@ static void begin_iteration(worker *w, thrum__run *run)
 {
     /* Where there are conditions, nobody knows how many tasks run: a task in a loop would seem to take as long as the loop. */
     const thrum_graph *graph = run->handle->graph;
-    run->began = thrum__task_count(graph) >= TIMED_FROM && !graph->conditions ? thrum__now() : 0;
+    bool timed = thrum__task_count(graph) >= TIMED_FROM && !graph->conditions && !run->lanes;
+    run->began = timed ? thrum__now() : 0;
     atomic_store_explicit(&run->turn, 0, memory_order_relaxed);
     if (thrum__alone_begin(w, run))
         return;
@@ -563,6 +636,7 @@ bool thrum__run_goes_on(thrum_handle *handle)
         return false;
     if (handle->fn.until ? handle->fn.until(handle->arg) : --handle->left == 0)
         return false;
+    handle->iteration++;
     atomic_store_explicit(&handle->pending, 1, memory_order_relaxed);
     return true;
 }
@@ -608,6 +682,8 @@ static thrum_handle *leave(worker *w, thrum__run *run, int64_t base)
     while (lower(w, run)) {
         thrum_handle *handle = run->handle;
         note_pace(w, run);
+        if (handle->graph->terms && handle->graph->terms->uses)
+            thrum__tokens_end(run);
         if (handle->graph->conditions)
             thrum__graph_restore(handle->graph);
         if (!thrum__pending_lower(handle))
@@ -706,6 +782,7 @@ void thrum__call_only_task(worker *w, thrum_handle *handle)
     thrum__run none, *outer_run = w->run;
     thrum__root *outer = w->root;
     none.handle = handle;
+    none.lanes = NULL;
     atomic_init(&none.sharing, RUN_ALONE);
     w->root = none.root = handle->root;
     w->run = &none;

@@ -87,10 +87,15 @@ void thrum__run_detached_ended(thrum_handle *handle)
         thrum__run_end(NULL, run);
 }
 
+/* Takes every task to the slow path. */
+static const uint32_t always = UINT32_C(0x80000000);
+
 void thrum__run_init(thrum__run *run, thrum_handle *handle)
 {
     run->handle = handle;
     run->root = handle->root;
+    run->lanes = handle->firings ? handle->graph->lanes : NULL;
+    run->attention = run->lanes ? &always : &run->root->attention;
     run->sources = handle->graph->sources;
     run->count = handle->graph->source_count;
     run->divisor = divisor_for(&handle->ex->cpu);
@@ -108,6 +113,8 @@ void thrum__run_begin(thrum_handle *handle, worker *w)
         return;
     }
     thrum__run_init(run, handle);
+    if (run->lanes)
+        thrum__lanes_begin(handle->graph);
     if (!w) {
         thrum__run_begin_published(run, ex);
         return;
@@ -120,6 +127,7 @@ struct times {
     uint64_t n;
     thrum_until_fn *until;
     void *arg, *context;
+    uint64_t firings; /* with n = 1: pipelined, that many iterations */
 };
 
 static void set_times(thrum_handle *handle, struct times times)
@@ -128,6 +136,7 @@ static void set_times(thrum_handle *handle, struct times times)
     handle->fn.until = times.until;
     handle->arg = times.arg;
     handle->context = times.context;
+    handle->firings = times.firings;
 }
 
 /* A handle at work on the graph, or queued for it. With *now the caller begins it. */
@@ -185,19 +194,26 @@ static worker *beginner(worker *w)
     return w->at_home ? w : NULL;
 }
 
-void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root)
+void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root, bool open)
 {
     bool now = false;
+    if (thrum__fails_too_deep(w, root))
+        return;
     thrum_handle *handle = thrum__handle_borrow(w);
-    if (handle)
+    if (handle) {
         handle->root = root;
+        handle->iteration = thrum_iteration();
+    }
     if (!handle || start(graph, handle, (struct times){.n = 1}, &now)) {
         thrum__root_fail(root, thrum__last_code(), thrum__last_fault());
     } else {
         thrum__note_awaited(handle, w);
         if (now)
             begin(handle, beginner(w));
-        thrum__wait_as(w, handle, true);
+        if (open)
+            thrum__wait_open_as(w, handle, true);
+        else
+            thrum__wait_as(w, handle, true);
     }
     thrum__handle_return(w, handle);
 }
@@ -256,17 +272,30 @@ static int runs_itself_error(const thrum_graph *graph)
                         graph->names->graph);
 }
 
-/* A task that runs its own graph would wait for a run that is queued behind its own. */
-static int runs_itself(const worker *self, const thrum_graph *graph)
+/* Whether a run of the graph is under way that can only end after the task: its own, its parents', or one that waits. */
+static bool is_part_of(const thrum__root *root, const thrum__run *run, const thrum_graph *graph)
 {
-    if (!self || !self->root || !self->root->run)
-        return 0;
-    for (const thrum__run *run = self->run; run; run = run->handle->parent)
+    if (!root || !root->run)
+        return false;
+    for (; run; run = run->handle->parent)
         if (run->handle->graph == graph)
-            return runs_itself_error(graph);
-    const thrum_handle *at = self->root->run;
+            return true;
+    const thrum_handle *at = root->run;
     for (; at; at = atomic_load_explicit(&at->awaited_from, memory_order_acquire))
         if (at->graph == graph)
+            return true;
+    return false;
+}
+
+/* A task that runs its own graph, or that of a task beneath it, would wait for a run that is queued behind its own. */
+static int runs_itself(const worker *self, const thrum_graph *graph)
+{
+    if (!self)
+        return 0;
+    if (is_part_of(self->root, self->run, graph))
+        return runs_itself_error(graph);
+    for (const beneath *task = self->beneath; task; task = task->outer)
+        if (is_part_of(task->root, task->run, graph))
             return runs_itself_error(graph);
     return 0;
 }
@@ -274,7 +303,8 @@ static int runs_itself(const worker *self, const thrum_graph *graph)
 /* A graph of one task that is no module is a call: there is nothing to share and nobody can join, so it needs no run. */
 static bool is_one_call(const thrum_graph *graph, struct times times)
 {
-    return times.n == 1 && !times.until && graph->source_count == 1 && !graph->sources && thrum__is_call(graph);
+    return times.n == 1 && !times.until && !times.firings && graph->source_count == 1 && !graph->sources &&
+           thrum__is_call(graph);
 }
 
 static thrum_handle *single_handle(worker *guest)
@@ -345,11 +375,13 @@ static int run_times(thrum_executor *ex, thrum_graph *graph, struct times times)
     int err = may_start(&ex, graph, "thrum_run");
     if (err || (err = runs_itself(self, graph)))
         return err;
+    if (self && thrum__stack_spent(self))
+        return thrum__too_deep();
     if (self && self->ex == ex)
         return run_as(self, graph, times, self);
     worker *guest = ex->callers_help ? thrum__guest_enter(ex, false) : NULL;
     if (guest) {
-        if (self || ex->trace || !run_at_hand(guest, graph, times, &err))
+        if (self || ex->trace || times.firings || !run_at_hand(guest, graph, times, &err))
             err = run_as(guest, graph, times, self);
         thrum__guest_leave(guest);
         return err;
@@ -370,6 +402,21 @@ int thrum_run_until(thrum_executor *ex, thrum_graph *graph, thrum_until_fn *done
     if (!done)
         return thrum__fault(THRUM_EINVAL, "thrum_run_until: the function is NULL");
     return run_times(ex, graph, (struct times){.n = 1, .until = done, .arg = arg});
+}
+
+static struct times pipelined(uint64_t n)
+{
+    return (struct times){.n = n > 0, .firings = n};
+}
+
+int thrum_run_pipelined(thrum_executor *ex, thrum_graph *graph, uint64_t n)
+{
+    return run_times(ex, graph, pipelined(n));
+}
+
+thrum_handle *thrum_start_pipelined(thrum_executor *ex, thrum_graph *graph, uint64_t n)
+{
+    return start_times(ex, graph, pipelined(n));
 }
 
 int thrum_run_with(thrum_executor *ex, thrum_graph *graph, void *context)

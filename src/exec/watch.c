@@ -62,8 +62,8 @@ static size_t domain_tracks(const domain *d, thrum__track *tracks)
     static const char *const kinds[] = {"worker", "stand-in", "caller"};
     int count = atomic_load_explicit(&d->count, memory_order_acquire);
     for (int i = 0; i < count; i++)
-        tracks[i] =
-            (thrum__track){d->name ? d->name : "", kinds[d->workers[i]->kind], i, d->base + i, &d->workers[i]->ring};
+        tracks[i] = (thrum__track){d->name ? d->name : "", kinds[d->workers[i]->kind],        i, d->base + i,
+                                   &d->workers[i]->ring,   thrum__worker_stats(d->workers[i])};
     return (size_t)count;
 }
 
@@ -73,7 +73,8 @@ static size_t retired_tracks(const thrum_executor *ex, thrum__track *tracks, int
     size_t count = 0;
     for (const worker *w = ex->retired; w; w = w->outer, count++)
         if (tracks)
-            tracks[count] = (thrum__track){"", "former worker", (int)count, next_number + (int)count, &w->ring};
+            tracks[count] = (thrum__track){"",       "former worker",       (int)count, next_number + (int)count,
+                                           &w->ring, thrum__worker_stats(w)};
     return count;
 }
 

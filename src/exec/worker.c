@@ -41,14 +41,19 @@ bool thrum__find_in(worker *w, const thrum__run *only, found *f)
     domain *d = w->domain;
     int count = atomic_load_explicit(&d->count, memory_order_acquire);
     int at = (int)(thrum__random(&w->random) % (uint32_t)count);
-    for (int i = 0; i < count; i++, at = at + 1 == count ? 0 : at + 1) {
+    bool success = false;
+    uint64_t wasted = 0;
+    for (int i = 0; i < count && !success; i++, at = at + 1 == count ? 0 : at + 1) {
         worker *victim = d->workers[at];
         if (victim == w)
             continue;
-        if (thrum__steal_task(victim, only, f) || (!only && thrum__spawn_steal(w, victim, NULL, f)))
-            return true;
+        success = thrum__steal_task(victim, only, f) || (!only && thrum__spawn_steal(w, victim, NULL, f));
+        wasted += !success;
     }
-    return false;
+    thrum__count_owner(&w->tally.wasted, wasted);
+    if (success)
+        thrum__count_owner(&w->tally.steals, 1);
+    return success;
 }
 
 static bool find_function(domain *d, found *f)
@@ -71,8 +76,21 @@ bool thrum__find(worker *w, found *f)
     return thrum__find_in(w, NULL, f) || thrum__post_take(d, POST_LOW, NULL, f);
 }
 
+/* Inside of other work, where the stack has come to its end: what was found is cancelled, and taking part in it calls nobody
+ * any more. */
+static void fail_if_too_deep(worker *w, const found *f)
+{
+    if (__builtin_expect(!w->root || !thrum__stack_spent(w), 1))
+        return;
+    if (f->run)
+        thrum__fails_too_deep(w, f->run->root);
+    if (f->handle)
+        thrum__fails_too_deep(w, f->handle->root);
+}
+
 void thrum__perform(worker *w, const found *f)
 {
+    fail_if_too_deep(w, f);
     switch (f->kind) {
     case FOUND_WHOLE_RUN:
         thrum__run_whole(w, f->run);
@@ -192,11 +210,13 @@ static bool must_make_way(const domain *d)
     return atomic_load_explicit(&d->returning, memory_order_relaxed) != 0;
 }
 
-enum { LOOKS_PER_CLOCK = 4, PAUSES_PER_LOOK = 2, NAP_NS = 50000 };
+enum { LOOKS_PER_CLOCK = 4, PAUSES_PER_LOOK = 2, NAP_NS = 50000, ASKING_NS = 10000 };
 
 /* Until something is published, but not long. */
-static void nap(domain *d)
+static void nap(worker *w)
 {
+    domain *d = w->domain;
+    thrum__count_owner(&w->tally.naps, 1);
     uint32_t published = atomic_load_explicit(&d->published, memory_order_relaxed);
     atomic_fetch_add_explicit(&d->napping, 1, memory_order_seq_cst);
     if (atomic_load_explicit(&d->waiting, memory_order_seq_cst) == 0)
@@ -232,11 +252,13 @@ static bool must_stop_searching(const worker *w)
 }
 
 /* Looks for work for a while; nobody looks long while too many others do. While there is only work that is better left
- * where it is, the worker naps between looks: it counts as searching, so that nobody is woken for it. */
+ * where it is, the worker naps between looks: it counts as searching, so that nobody is woken for it. It does not nap where an
+ * answer is due: after a nap it may find that the one it asked has answered by taking its work for itself. But whoever
+ * asks in vain again and again naps too. */
 static bool search(worker *w, found *f)
 {
     domain *d = w->domain;
-    int64_t begin = 0, nothing_since = 0;
+    int64_t begin = 0, nothing_since = 0, awake_since = 0;
     for (;;) {
         if (look_around(w, f))
             return true;
@@ -245,23 +267,35 @@ static bool search(worker *w, found *f)
             return thrum__stand_down(w, f);
         int64_t now = thrum__now();
         if (!begin)
-            begin = nothing_since = now;
+            begin = nothing_since = awake_since = now;
         enum look look = thrum__door_look(w, now);
         if (look == LOOK_SHOWN)
             continue;
-        if (look == LOOK_NOTHING && now - nothing_since >= d->spin_ns)
+        int64_t spin = thrum__spin_ns(d);
+        if (look == LOOK_NOTHING && now - nothing_since >= spin)
             return thrum__stand_down(w, f);
-        if (look == LOOK_WAIT) {
+        if (look != LOOK_NOTHING)
             nothing_since = now;
-            if (now - begin > d->spin_ns) {
-                if (thrum__stand_down(w, f))
-                    return true;
-                nap(d);
-            }
+        bool may_nap = look == LOOK_WAIT || (look == LOOK_SOON && now - awake_since > ASKING_NS);
+        if (may_nap && now - begin > spin) {
+            if (thrum__stand_down(w, f))
+                return true;
+            nap(w);
+            awake_since = thrum__now();
         }
         if (now - begin > THRUM__POLITE_NS)
             sched_yield();
     }
+}
+
+void thrum__sleep_counted(worker *w)
+{
+    thrum__count_owner(&w->tally.sleeps, 1);
+    thrum__park(&w->sleep_parker);
+    atomic_store_explicit(&w->asleep, false, memory_order_relaxed);
+    /* Release: whoever sees the waking sees the sleep. */
+    atomic_store_explicit(&w->tally.wakes, atomic_load_explicit(&w->tally.wakes, memory_order_relaxed) + 1,
+                          memory_order_release);
 }
 
 /* Between announcing and parking the worker looks a last time. If there is work it wakes a sleeper, perhaps itself: one
@@ -283,8 +317,7 @@ static void sleep_until_woken(worker *w)
     }
     if (watches)
         thrum__sources_watch(w);
-    thrum__park(&w->sleep_parker);
-    atomic_store_explicit(&w->asleep, false, memory_order_relaxed);
+    thrum__sleep_counted(w);
 }
 
 /* The worker is active from here until it finds nothing. The first look is made without being counted as searching: in a

@@ -3,6 +3,7 @@
  * Copies of graphs.
  */
 #include "model/graph_int.h"
+#include "model/next.h"
 
 #include "base/alloc.h"
 #include "model/terms.h"
@@ -66,6 +67,8 @@ thrum_graph *thrum_graph_clone(thrum_graph *graph)
     clone->strict = graph->strict;
     if (!err)
         err = thrum_graph_visit(graph, copy_edges, clone);
+    if (!err)
+        err = thrum__nexts_copy(graph, clone);
     if (err || thrum__root_code(&clone->object.root)) {
         thrum__graph_destroy(clone);
         thrum__fault(THRUM_ENOMEM, "thrum_graph_clone: no memory for a copy of graph '%s'", graph->names->graph);

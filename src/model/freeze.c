@@ -11,6 +11,7 @@
  * the order in which they were added.
  */
 #include "model/graph_int.h"
+#include "model/next.h"
 
 #include "base/alloc.h"
 #include "model/terms.h"
@@ -370,6 +371,7 @@ static void layout_undo(thrum_graph *graph)
 
 void thrum__layout_drop(thrum_graph *graph)
 {
+    thrum__lanes_drop(graph);
     thrum__array_keep(graph->list, graph->list_words * sizeof *graph->list);
     if (graph->sources)
         thrum__array_keep(graph->sources, sources_bytes(graph));

@@ -3,6 +3,7 @@
  * Building: tasks, names and edges. Freezing is in freeze.c, reading (visit, measure, DOT) in inspect.c.
  */
 #include "model/graph_int.h"
+#include "model/next.h"
 
 #include "base/alloc.h"
 #include "model/terms.h"
@@ -195,6 +196,7 @@ void thrum__graph_destroy(thrum_graph *graph)
     thrum__free(graph->warning);
     thrum__log_drop(graph);
     thrum__layout_drop(graph);
+    thrum__nexts_drop(graph);
     while (graph->slabs) {
         thrum__slab *older = graph->slabs->older;
         slab_free(graph->slabs);

@@ -19,7 +19,7 @@
  *   THRUM__NEAR  of the list's members this one is nearest in memory to the task: the one to run next if it is ready
  *
  * A task with exactly one successor has the word itself in its record (flag THRUM__ONE) and no list. The address of a list
- * all of whose words are SOLE has that flag too, and that of a list with special tasks among its members THRUM__SPECIAL_IN.
+ * all of whose words are SOLE has that flag too; that of a list with special tasks among its members has THRUM__SPECIAL_IN instead.
  *
  * Invariants of a frozen graph (thrum__graph_check):
  *   1. strong = number of words that lead to the task from others than conditions; pending = strong while no run is under
@@ -105,6 +105,8 @@ typedef struct thrum__names {
 
 struct thrum__kept;
 struct thrum__terms_table;
+struct thrum__nexts;
+struct thrum__lanes;
 
 /* Bits of the state. 0: may be built on without further question. A graph that runs is frozen. */
 enum { THRUM__FROZEN = 1, THRUM__FAILED = 2 };
@@ -135,6 +137,11 @@ struct thrum_graph {
     size_t source_count;
     bool counted; /* some task waits for more than one */
     bool crowded; /* some task waits for more than can be counted */
+
+    struct thrum__nexts
+        *nexts; /* edges into the next iteration, and what pipelined runs need: see next.h. NULL: none */
+    struct thrum__lanes *lanes;
+    unsigned depth; /* of pipelined runs; 0: not set */
 
     /* For src/exec. `run` is the run under way, 0 for none, with the low bit set when others are queued: who starts a
      * run or ends one without a queue needs one exchange and no lock (exec/queue.c). */

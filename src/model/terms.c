@@ -6,16 +6,24 @@
 
 #include "base/alloc.h"
 #include "model/graph_int.h"
+#include "model/semaphore.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* ---- The table ---------------------------------------------------------------------------------------------------- */
 
+thrum__terms_table *thrum__terms_table_of(thrum_graph *graph)
+{
+    if (!graph->terms)
+        graph->terms = thrum__zalloc(sizeof *graph->terms);
+    return graph->terms;
+}
+
 static int table_reserve(thrum_graph *graph, size_t number)
 {
-    thrum__terms_table *table = graph->terms;
-    if (!table && !(table = graph->terms = thrum__zalloc(sizeof *table)))
+    thrum__terms_table *table = thrum__terms_table_of(graph);
+    if (!table)
         return THRUM_ENOMEM;
     if (number < table->capacity)
         return 0;
@@ -64,8 +72,12 @@ void thrum__terms_drop(thrum_graph *graph)
 {
     if (!graph->terms)
         return;
-    for (size_t i = 0; i < graph->terms->capacity; i++)
+    for (size_t i = 0; i < graph->terms->capacity; i++) {
+        if (graph->terms->of[i])
+            thrum__demands_drop(graph->terms->of[i]);
         thrum__free(graph->terms->of[i]);
+    }
+    thrum__uses_drop(graph->terms);
     thrum__free(graph->terms->of);
     thrum__free(graph->terms);
     graph->terms = NULL;
@@ -82,7 +94,7 @@ int thrum__terms_copy(const thrum_task *task, thrum_task *copy)
     to->priority = from->priority;
     to->worker = from->worker;
     to->domain = from->domain;
-    return 0;
+    return thrum__demands_copy(from, to);
 }
 
 /* ---- Freezing ----------------------------------------------------------------------------------------------------- */
@@ -181,7 +193,7 @@ int thrum__terms_lay_out(thrum_graph *graph)
     int err = give_terms(graph);
     for (thrum_task *t = thrum__task_first(graph); t && !err; t = thrum__task_after(graph, t)) {
         if (t->next && !(t->next & THRUM__ONE) && has_special_successor(t))
-            t->next |= THRUM__SPECIAL_IN;
+            t->next = (t->next & ~(uintptr_t)THRUM__SOLE) | THRUM__SPECIAL_IN;
         if (thrum__is_special(t))
             note_terms(table, t);
     }

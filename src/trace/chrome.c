@@ -47,6 +47,16 @@ static void put_event(FILE *out, const thrum__event *event, int tid, int64_t beg
     putc('}', out);
 }
 
+static void put_stats(FILE *out, const thrum__track *track)
+{
+    const thrum_worker_stats *s = &track->stats;
+    fprintf(out,
+            ",\n{\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"name\":\"thrum_stats\",\"args\":{\"steals\":%llu,"
+            "\"wasted_steals\":%llu,\"sleeps\":%llu,\"wakes\":%llu,\"naps\":%llu}}",
+            track->number, (unsigned long long)s->steals, (unsigned long long)s->wasted_steals,
+            (unsigned long long)s->sleeps, (unsigned long long)s->wakes, (unsigned long long)s->naps);
+}
+
 static void put_track(FILE *out, const thrum__track *track, int64_t begin, const char *comma)
 {
     char name[160];
@@ -55,6 +65,7 @@ static void put_track(FILE *out, const thrum__track *track, int64_t begin, const
             track->number);
     put_text(out, name);
     fputs("}}", out);
+    put_stats(out, track);
     for (uint64_t i = 0; i < thrum__ring_count(track->ring); i++)
         put_event(out, thrum__ring_get(track->ring, i), track->number, begin);
 }

@@ -4,7 +4,7 @@
 set -eu
 
 list=$("$THRUM_BUILD/thrum" bench --list)
-for row in 'create +base' 'condition +control' 'iterate +control' 'sort +control' 'sort-compare +control' 'reduce +control' 'scan +control' 'pipeline +control'; do
+for row in 'create +base' 'condition +control' 'iterate +control' 'sort +control' 'sort-compare +control' 'reduce +control' 'scan +control' 'pipeline +control' 'corun-1 +control' 'corun-4 +control'; do
     if ! grep -qE "^$row " <<<"$list"; then
         printf 'no row of the list is like: %s\n%s\n' "$row" "$list" >&2
         exit 1

@@ -26,6 +26,7 @@ line '^ +1 +60 us +60 us +60 us   mill$'
 line '^ +2 +40 us +20 us +20 us   sift$'
 says "ran inside others"
 ! grep -q overwritten output || trouble "speaks of lost events where there are none"
+! grep -q steals output || trouble "speaks of steals where the trace does not"
 
 expect 0 trace summary --top 1 run.json
 says "and 2 more"
@@ -66,11 +67,30 @@ line '^busy +10 us, 100\.0 % '
 line '^caller 2 +1 +5 us +5 us +50\.0 %  \| {25}#{25}\|$'
 ! grep -q 'caller 1' output || trouble "shows a helper that did nothing"
 
+# What workers did for want of work.
+cat >counts.json <<'JSON'
+[{"ph":"M","tid":0,"name":"thread_name","args":{"name":"worker 0"}},
+{"ph":"M","tid":0,"name":"thrum_stats","args":{"steals":3,"wasted_steals":40,"sleeps":6,"wakes":5,"naps":7}},
+{"ph":"M","tid":1,"name":"thrum_stats","args":{"steals":1,"wasted_steals":2,"sleeps":1,"wakes":1,"naps":0}},
+{"ph":"X","tid":0,"ts":0,"dur":5,"name":"a"}]
+JSON
+expect 0 trace summary counts.json
+line '^worker +steals +wasted +slept +woken +napped$'
+line '^worker 0 +3 +40 +6 +5 +7$'
+line '^worker 1 +1 +2 +1 +1 +0$'
+line '^all +4 +42 +7 +6 +7$'
+expect 0 trace summary counts.json --json
+for text in '"wasted_steals": 40' '"wasted_steals": 42' '"steals": 4' '"sleeps": 6' '"wakes": 5' '"naps": 7'; do
+    says "$text"
+done
+
 # A real one.
 if [ -x "$build/examples/01-hello" ]; then
     THRUM_TRACE=$folder/hello.json "$build/examples/01-hello" >/dev/null || trouble "01-hello fails with a trace"
     expect 0 trace summary hello.json
     line '^tasks +4 on [0-9]+ workers?(,|$)'
+    line '^worker 0 +[0-9]+ +[0-9]+ +[1-9][0-9]* +[1-9][0-9]* +[0-9]+$'
+    line '^all +[0-9]+ +[0-9]+ +[1-9][0-9]* +[1-9][0-9]* +[0-9]+$'
 fi
 
 # Wrong files.

@@ -15,7 +15,7 @@
  * What is left out: sources (their cursor is changed like `arrived`), growing, and spawned children, whose top and bar do
  * what bottom and bar do here.
  *
- * cc: -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=512
+ * cc: -DSAFETY -DCOLLAPSE -DMEMLIM=512
  * run: -m100000
  */
 #ifndef TASKS

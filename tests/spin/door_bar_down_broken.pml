@@ -2,7 +2,7 @@
  *
  * A raider takes the bar down again: the owner pops what has been shown, and counts in what is shared.
  *
- * cc: -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=512
+ * cc: -DSAFETY -DCOLLAPSE -DMEMLIM=512
  * run: -m100000
  */
 #define TASKS 3

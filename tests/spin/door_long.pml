@@ -2,7 +2,7 @@
  *
  * One thief and a longer deque: see door.pml.
  *
- * cc: -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=512
+ * cc: -DSAFETY -DCOLLAPSE -DMEMLIM=512
  * run: -m100000
  */
 #define TASKS 5

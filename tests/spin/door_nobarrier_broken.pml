@@ -2,7 +2,7 @@
  *
  * A raider passes no heavy barrier: it misses what the owner is at, which still is in a store buffer.
  *
- * cc: -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=512
+ * cc: -DSAFETY -DCOLLAPSE -DMEMLIM=512
  * run: -m100000
  */
 #define TASKS 3

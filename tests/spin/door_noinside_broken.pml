@@ -2,7 +2,7 @@
  *
  * A raider does not look whether the owner is inside: a count of the owner's and one of a thief's become one.
  *
- * cc: -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=512
+ * cc: -DSAFETY -DCOLLAPSE -DMEMLIM=512
  * run: -m100000
  */
 #define TASKS 3

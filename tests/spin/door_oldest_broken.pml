@@ -2,7 +2,7 @@
  *
  * An owner that takes back half does not leave to thieves the word that one of them may be about to take.
  *
- * cc: -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=512
+ * cc: -DSAFETY -DCOLLAPSE -DMEMLIM=512
  * run: -m100000
  */
 #define TASKS 6

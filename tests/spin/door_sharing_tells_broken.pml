@@ -3,7 +3,7 @@
  * An owner that comes back in the middle of a raid finds its run shared and lowers strands before the raider has set them:
  * the run never ends.
  *
- * cc: -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=512
+ * cc: -DSAFETY -DCOLLAPSE -DMEMLIM=512
  * run: -m100000
  */
 #define TASKS 3

@@ -13,7 +13,7 @@
  * What is left out: the life word is changed in atomic steps, as its compare-and-swap does. Looking for work goes from
  * deque to deque and is not atomic.
  *
- * cc: -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=512
+ * cc: -DSAFETY -DCOLLAPSE -DMEMLIM=512
  * run: -m100000
  */
 #ifndef WORKERS

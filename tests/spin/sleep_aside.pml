@@ -2,7 +2,7 @@
  *
  * The guest pushes while all places are taken, so it wakes nobody, and then lends its own place: see sleep.pml.
  *
- * cc: -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=512
+ * cc: -DSAFETY -DCOLLAPSE -DMEMLIM=512
  * run: -m100000
  */
 #define PARKS

@@ -2,7 +2,7 @@
  *
  * Who lends its place does not look whether somebody should take it.
  *
- * cc: -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=512
+ * cc: -DSAFETY -DCOLLAPSE -DMEMLIM=512
  * run: -m100000
  */
 #define PARKS

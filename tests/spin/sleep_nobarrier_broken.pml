@@ -2,7 +2,7 @@
  *
  * Who goes to sleep passes no heavy barrier: its last look misses a push that still is in a store buffer.
  *
- * cc: -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=512
+ * cc: -DSAFETY -DCOLLAPSE -DMEMLIM=512
  * run: -m100000
  */
 #define WITHOUT_SLEEP_BARRIER

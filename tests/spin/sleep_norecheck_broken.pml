@@ -2,7 +2,7 @@
  *
  * Who goes to sleep does not look a last time.
  *
- * cc: -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=512
+ * cc: -DSAFETY -DCOLLAPSE -DMEMLIM=512
  * run: -m100000
  */
 #define WITHOUT_LAST_LOOK

@@ -9,7 +9,7 @@
  * Children are the owner's own until they are shown, which may happen at any time. That the owner and whoever shows do not
  * meet at the same place is the door's business (door.pml): here each of their steps is one.
  *
- * cc: -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=512
+ * cc: -DSAFETY -DCOLLAPSE -DMEMLIM=512
  * run: -m100000
  */
 #define PLACES 3

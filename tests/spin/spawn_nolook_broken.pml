@@ -2,7 +2,7 @@
  *
  * The thief does not look at bottom again after its claim: it advances bottom past older children.
  *
- * cc: -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=512
+ * cc: -DSAFETY -DCOLLAPSE -DMEMLIM=512
  * run: -m100000
  */
 #define NO_SECOND_LOOK

@@ -2,7 +2,7 @@
  *
  * The thief looks for the owner's WAITING bit before it settles the place, not in the same step: the owner sleeps on.
  *
- * cc: -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=512
+ * cc: -DSAFETY -DCOLLAPSE -DMEMLIM=512
  * run: -m100000
  */
 #define WAITING_LOST

@@ -3,7 +3,7 @@
  * The owner sets WAITING once and then parks until the place is settled: when one thief gives the child back and
  * another claims it before the owner looks, nobody knows that the owner waits.
  *
- * cc: -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=512
+ * cc: -DSAFETY -DCOLLAPSE -DMEMLIM=512
  * run: -m100000
  */
 #define WAITING_SET_ONCE

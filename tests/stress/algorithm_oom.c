@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Algorithms out of memory: the first allocation fails, then the second, and so on. Sorting does without and stays right
- * and stable; the others are right or say THRUM_ENOMEM; a graph keeps that error. Afterwards everything works again.
+ * Algorithms out of memory (scarcity.h). Sorting does without and stays right and stable; the others are right or say
+ * THRUM_ENOMEM; a graph keeps that error.
  */
-#include "base/alloc.h"
 #include "random.h"
-#include "stress.h"
+#include "scarcity.h"
 
-enum { N = 100000, MOST_ALLOCATIONS = 500 };
-
-static thrum_executor *ex;
+enum { N = 100000 };
 
 struct pair {
     int key, place;
@@ -33,27 +30,13 @@ static struct pair pairs[N];
 static int64_t longs[N], sums[N];
 static double doubles[N];
 
-/* A scenario gives a code and checks its own result when that is 0. */
-typedef int scenario_fn(void);
-
-static void exhaust(scenario_fn *scenario)
+/* A scenario checks its own result when there is no error. */
+static enum outcome outcome_of_error(int err)
 {
-    for (long n = 0; n < MOST_ALLOCATIONS; n++) {
-        thrum__alloc_fail_after(n);
-        int err = scenario();
-        long asked = thrum__alloc_count();
-        thrum__alloc_fail_after(-1);
-        assert_true(err == 0 || err == THRUM_ENOMEM);
-        assert_int_equal(scenario(), 0);
-        if (asked <= n) {
-            assert_int_equal(err, 0);
-            return;
-        }
-    }
-    fail_msg("the scenario needs more than %d allocations, or never the same number", MOST_ALLOCATIONS);
+    return err == THRUM_ESYSTEM ? WRONG : outcome_of(err, err == 0);
 }
 
-static int sort_scenario(void)
+static enum outcome sort_scenario(void)
 {
     struct random random = random_new(1);
     for (int i = 0; i < N; i++)
@@ -62,10 +45,10 @@ static int sort_scenario(void)
     for (int i = 1; i < N && !err; i++)
         assert_true(pairs[i - 1].key < pairs[i].key ||
                     (pairs[i - 1].key == pairs[i].key && pairs[i - 1].place < pairs[i].place));
-    return err;
+    return outcome_of_error(err);
 }
 
-static int numbers_scenario(void)
+static enum outcome numbers_scenario(void)
 {
     struct random random = random_new(2);
     for (int i = 0; i < N; i++) {
@@ -78,10 +61,10 @@ static int numbers_scenario(void)
     int err2 = thrum_sort_double(ex, doubles, N);
     for (int i = 1; i < N && !err2; i++)
         assert_true(doubles[i - 1] <= doubles[i]);
-    return err ? err : err2;
+    return outcome_of_error(err ? err : err2);
 }
 
-static int sums_scenario(void)
+static enum outcome sums_scenario(void)
 {
     int64_t sum = 5, total = 5;
     for (int i = 0; i < N; i++)
@@ -94,17 +77,17 @@ static int sums_scenario(void)
     assert_int_equal(total, err2 ? 5 : 5 + (int64_t)N * (N - 1) / 2);
     if (!err2)
         assert_int_equal(sums[N - 1], total);
-    return err ? err : err2;
+    return outcome_of_error(err ? err : err2);
 }
 
-static int graph_scenario(void)
+static enum outcome graph_scenario(void)
 {
     int64_t sum = 0;
     for (int i = 0; i < N; i++)
         longs[i] = N - 1 - i;
     thrum_graph *graph = thrum_graph_new("hungry");
     if (!graph)
-        return THRUM_ENOMEM;
+        return REPORTED;
     thrum_precede(thrum_sort_int64_task_new(graph, longs, N),
                   thrum_reduce_task_new(graph, longs, N, sizeof *longs, 0, &sum, add, NULL));
     int err = thrum_run(ex, graph);
@@ -113,7 +96,7 @@ static int graph_scenario(void)
         assert_int_equal(longs[7], 7);
     }
     assert_int_equal(thrum_graph_free(graph), 0);
-    return err;
+    return outcome_of_error(err);
 }
 
 TEST(sorting_does_without_memory)
@@ -144,12 +127,5 @@ int main(void)
         cmocka_unit_test(reducing_and_scanning_say_that_there_is_no_memory),
         cmocka_unit_test(a_graph_keeps_that_there_was_no_memory),
     };
-    watchdog_start(90);
-    for (int workers = 1; workers <= 2; workers++) {
-        ex = thrum_executor_new(&(thrum_config){.workers = workers});
-        int failed = ex ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
-        if (thrum_executor_free(ex) || failed)
-            return 1;
-    }
-    return 0;
+    return run_in_scarcity(tests, COUNT_OF(tests));
 }

@@ -389,7 +389,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(scans_are_right),          cmocka_unit_test(finding_filling_and_transforming_are_right),
     };
     static const int workers[EXECUTORS] = {1, 2, 5};
-    stress = stress_begin(argv[0], 1.0, COUNT_OF(tests));
+    stress = stress_begin(argv[0], 1.0);
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     for (int i = 0; i < EXECUTORS; i++)

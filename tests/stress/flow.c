@@ -1,45 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random graphs with branches, loops and choices against a sequential oracle (flow_program.h): several at once on one
+ * Random graphs with branches, loops, choices, modules, events, priorities, pins, domains and semaphores against a sequential
+ * oracle (flow_program.h): several at once on one
  * executor, again and again, run to their end, failing, and cancelled at random moments.
  */
+#include "executors.h"
 #include "flow_program.h"
 #include "stress.h"
 
 static struct stress stress;
 
-static const struct kind {
-    int workers;
-    bool threadless;
-    enum thrum_callers callers;
-} kinds[] = {
-    {.threadless = true},
-    {.workers = 1},
-    {.workers = 2},
-    {.workers = 3},
-    {.workers = 4},
-    {.workers = 1, .callers = THRUM_CALLERS_BLOCK},
-    {.workers = 2, .callers = THRUM_CALLERS_BLOCK},
-};
-enum { KINDS = COUNT_OF(kinds), MOST_PROGRAMS = 3 };
+enum { MOST_PROGRAMS = 3 };
 
-static thrum_executor *executors[KINDS];
-
-static thrum_executor *executor_of(size_t kind)
-{
-    thrum_config config = {
-        .workers = kinds[kind].workers, .threadless = kinds[kind].threadless, .callers = kinds[kind].callers};
-    if (!executors[kind])
-        executors[kind] = thrum_executor_new(&config);
-    assert_non_null(executors[kind]);
-    return executors[kind];
-}
+static struct postman postman;
 
 struct trial {
     struct stress_course *course;
     struct random random;
     thrum_executor *ex;
-    size_t kind;
     struct program *programs[MOST_PROGRAMS];
     thrum_handle *handles[MOST_PROGRAMS];
     size_t count;
@@ -69,7 +47,8 @@ static void run_alone(struct trial *trial, size_t which, int rounds)
     program_prepare(program, rounds);
     int code = random_chance(&trial->random, 50) ? thrum_run_n(trial->ex, program->graph, (uint64_t)rounds)
                                                  : thrum_run_until(trial->ex, program->graph, has_run_enough, program);
-    stress_check(trial->course, code == 0);
+    if (code)
+        stress_fail(trial->course, thrum_message(NULL));
     check(trial, which, false, code);
 }
 
@@ -138,11 +117,11 @@ static void cancel_from_outside(struct trial *trial)
 static void trial_of_seed(struct stress_course *course)
 {
     struct trial trial = {.course = course, .random = random_new(course->seed)};
-    trial.kind = random_below(&trial.random, KINDS);
-    trial.ex = executor_of(trial.kind);
+    size_t kind = random_below(&trial.random, EXECUTOR_KINDS);
+    trial.ex = executor_kept(kind);
     trial.count = random_between(&trial.random, 1, MOST_PROGRAMS);
     for (size_t i = 0; i < trial.count; i++)
-        trial.programs[i] = program_new(random_next(&trial.random));
+        trial.programs[i] = program_new(random_next(&trial.random), &executor_kinds[kind], &postman);
     for (size_t i = 0; i < trial.count; i++)
         run_alone(&trial, i, 1);
     for (size_t step = random_between(&trial.random, 2, 5); step > 0; step--) {
@@ -159,10 +138,13 @@ static void trial_of_seed(struct stress_course *course)
 TEST(random_control_flow_does_what_the_oracle_does)
 {
     struct stress_course course = stress_course(&stress);
+    postman_begin(&postman);
+    shared_begin();
     while (stress_next(&course))
         trial_of_seed(&course);
-    for (size_t i = 0; i < KINDS; i++)
-        assert_int_equal(thrum_executor_free(executors[i]), 0);
+    postman_end(&postman);
+    executors_free_kept();
+    shared_end();
     stress_report(&course, "programs");
 }
 
@@ -225,6 +207,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(random_control_flow_does_what_the_oracle_does),
         cmocka_unit_test(later_waits_agree_with_the_first_on_whether_it_was_cancelled),
     };
-    stress = stress_begin(argv[0], 3, COUNT_OF(tests));
+    stress = stress_begin(argv[0], 3);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

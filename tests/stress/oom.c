@@ -1,52 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Out of memory: each scenario is run with the first allocation failing, then the second, and so on until nothing fails
- * any more. Each time it must end with an error code or with the right result, without a crash, a hang or a leak (the
- * latter is AddressSanitizer's to say), and afterwards everything must work again.
+ * Executors, graphs, scopes and functions out of memory; see scarcity.h.
  */
-#include "base/alloc.h"
+#include "scarcity.h"
 #include "tasks.h"
-
-enum { MOST_ALLOCATIONS = 5000 };
-
-/* What a scenario says: it did all of its work, or an error was reported. Anything else is a mistake. */
-enum outcome { DONE, REPORTED, WRONG };
-
-typedef enum outcome scenario_fn(void);
-
-static enum outcome outcome_of(int code, bool right)
-{
-    if (code == 0 && right)
-        return DONE;
-    if (code == THRUM_ENOMEM || code == THRUM_ESYSTEM)
-        return REPORTED;
-    print_error("%s, with the code %d\n", right ? "the result is right" : "the result is not right", code);
-    return WRONG;
-}
-
-/* The executor of all scenarios that do not make their own: made while there is memory. */
-static thrum_executor *ex;
-
-static void exhaust(scenario_fn *scenario)
-{
-    for (long n = 0; n < MOST_ALLOCATIONS; n++) {
-        thrum__alloc_fail_after(n);
-        enum outcome outcome = scenario();
-        long asked = thrum__alloc_count();
-        thrum__alloc_fail_after(-1);
-        enum outcome after = scenario();
-        if (outcome == WRONG || after != DONE)
-            print_error("allocation %ld fails, and then the outcome is %d, and %d afterwards (%s)\n", n, (int)outcome,
-                        (int)after, thrum_message(NULL));
-        assert_int_not_equal(outcome, WRONG);
-        assert_int_equal(after, DONE);
-        if (asked <= n) {
-            assert_int_equal(outcome, DONE);
-            return;
-        }
-    }
-    fail_msg("the scenario needs more than %d allocations, or never the same number", MOST_ALLOCATIONS);
-}
 
 /* ---- Graphs ------------------------------------------------------------------------------------------------------ */
 
@@ -530,30 +487,115 @@ static void count_visit(const thrum_task *task, const thrum_task *const *success
 
 static enum outcome inspect_scenario(void)
 {
-    thrum_graph *graph = thrum_graph_new("inspected");
-    if (!graph)
+    thrum_graph *graph = thrum_graph_new("inspected"), *module = thrum_graph_new("module");
+    if (!graph || !module) {
+        thrum_graph_free(graph);
+        thrum_graph_free(module);
         return REPORTED;
+    }
+    thrum_precede(thrum_placeholder_new(module), thrum_placeholder_new(module));
     thrum_task *a = thrum_placeholder_new(graph), *b = thrum_placeholder_new(graph);
     thrum_task_set_name(a, "a name");
     thrum_precede(b, a);
+    thrum_module_new(graph, module);
     thrum_graph_stats stats = {0};
     int visits = 0;
     FILE *nowhere = fopen("/dev/null", "w");
     int codes[] = {thrum_graph_measure(graph, NULL, NULL, &stats), thrum_graph_visit(graph, count_visit, &visits),
                    thrum_graph_dot(graph, nowhere)};
     fclose(nowhere);
-    bool right = stats.tasks == 2 && stats.edges == 1 && visits == 2;
+    bool right = stats.tasks == 3 && stats.edges == 1 && visits == 3;
     enum outcome outcome = DONE;
     for (size_t i = 0; i < COUNT_OF(codes) && outcome == DONE; i++)
         outcome = outcome_of(codes[i], true);
     if (outcome == DONE && !right)
         outcome = WRONG;
-    return thrum_graph_free(graph) ? WRONG : outcome;
+    return thrum_graph_free(graph) || thrum_graph_free(module) ? WRONG : outcome;
 }
 
 TEST(measuring_visiting_and_drawing)
 {
     exhaust(inspect_scenario);
+}
+
+static enum outcome semaphore_scenario(void)
+{
+    thrum_semaphore *s = thrum_semaphore_new("one", 1), *t = thrum_semaphore_new("two", 2);
+    thrum_graph *graph = thrum_graph_new("semaphores"), *clone = NULL;
+    enum outcome outcome = REPORTED;
+    atomic_int count = 0;
+    if (s && t && graph) {
+        thrum_task *first = thrum_task_new(graph, count_up, &count), *last = thrum_task_new(graph, count_up, &count);
+        thrum_precede(first, last);
+        thrum_task_acquire(first, t);
+        thrum_task_acquire(first, t);
+        thrum_task_release(last, t);
+        thrum_task_release(last, t);
+        for (int i = 0; i < 10; i++) {
+            thrum_task *task = thrum_task_new(graph, count_up, &count);
+            thrum_task_acquire(task, s);
+            thrum_task_acquire(task, t);
+            thrum_task_release(task, t);
+            thrum_task_release(task, s);
+        }
+        int code = thrum_run(ex, graph);
+        outcome = outcome_of(code, atomic_load(&count) == 12);
+        clone = outcome == DONE ? thrum_graph_clone(graph) : NULL;
+        code = clone ? thrum_run(ex, clone) : THRUM_ENOMEM;
+        if (outcome == DONE)
+            outcome = outcome_of(code, atomic_load(&count) == 24);
+    }
+    bool back = (!s || thrum_semaphore_tokens(s) == 1) && (!t || thrum_semaphore_tokens(t) == 2);
+    int codes[] = {clone ? thrum_graph_free(clone) : 0, graph ? thrum_graph_free(graph) : 0, thrum_semaphore_free(s),
+                   thrum_semaphore_free(t)};
+    for (size_t i = 0; i < COUNT_OF(codes); i++)
+        back = back && codes[i] == 0;
+    return back ? outcome : WRONG;
+}
+
+TEST(tasks_that_take_and_give_back_tokens)
+{
+    exhaust(semaphore_scenario);
+}
+
+/* ---- Pipelined runs ------------------------------------------------------------------------------------------------ */
+
+static enum outcome run_pipelined(thrum_graph *graph, thrum_graph *inner, atomic_int *count)
+{
+    enum { TASKS = 40, ITERATIONS = 5 };
+    thrum_task *tasks[TASKS];
+    for (int i = 0; i < 3; i++)
+        thrum_task_new(inner, count_up, count);
+    for (int i = 0; i < TASKS; i++) {
+        tasks[i] = i % 10 == 9 ? thrum_module_new(graph, inner) : thrum_task_new(graph, count_up, count);
+        if (i > 0)
+            thrum_precede_next(tasks[i], tasks[i - 1]);
+        if (i > 0 && i % 5)
+            thrum_edge(tasks[i - 1], tasks[i]);
+        if (i >= 19 && i % 10 == 9) /* one graph in four modules: they must not overlap, */
+            thrum_edge(tasks[i - 10], tasks[i]);
+    }
+    thrum_precede_next(tasks[TASKS - 1], tasks[9]); /* nor may their iterations */
+    thrum_graph_set_depth(graph, 3);
+    int code = thrum_run_pipelined(ex, graph, ITERATIONS);
+    if (code)
+        return outcome_of(code, false);
+    thrum_graph *clone = thrum_graph_clone(graph);
+    code = clone ? thrum_run_pipelined(ex, clone, ITERATIONS) : THRUM_ENOMEM;
+    return thrum_graph_free(clone) ? WRONG : outcome_of(code, *count == 2 * ITERATIONS * (TASKS - 4 + 4 * 3));
+}
+
+static enum outcome pipelined_scenario(void)
+{
+    atomic_int count = 0;
+    thrum_graph *graph = thrum_graph_new("pipelined"), *inner = thrum_graph_new("inner");
+    enum outcome outcome = graph && inner ? run_pipelined(graph, inner, &count) : REPORTED;
+    return thrum_graph_free(graph) || thrum_graph_free(inner) ? WRONG : outcome;
+}
+
+TEST(running_pipelined)
+{
+    exhaust(pipelined_scenario);
 }
 
 int main(void)
@@ -579,13 +621,8 @@ int main(void)
         cmocka_unit_test(making_and_freeing_executors_with_a_trace),
         cmocka_unit_test(running_with_an_observer),
         cmocka_unit_test(measuring_visiting_and_drawing),
+        cmocka_unit_test(tasks_that_take_and_give_back_tokens),
+        cmocka_unit_test(running_pipelined),
     };
-    watchdog_start(90);
-    for (int workers = 1; workers <= 2; workers++) {
-        ex = thrum_executor_new(&(thrum_config){.workers = workers});
-        int failed = ex ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
-        if (thrum_executor_free(ex) || failed)
-            return 1;
-    }
-    return 0;
+    return run_in_scarcity(tests, COUNT_OF(tests));
 }

@@ -2,39 +2,11 @@
  *
  * Random programs against the oracle: thousands of seeds, each replayable. See oracle_program.h and oracle_check.h.
  */
+#include "executors.h"
 #include "oracle_check.h"
 #include "stress.h"
 
 static struct stress stress;
-
-/* The kinds of executor; each is made when first asked for and used by all later seeds, except that some seeds make
- * their own. */
-static const struct kind {
-    int workers;
-    bool threadless;
-    enum thrum_callers callers;
-} kinds[] = {
-    {.threadless = true},
-    {.workers = 1},
-    {.workers = 2},
-    {.workers = 4},
-    {.workers = 8},
-    {.workers = 1, .callers = THRUM_CALLERS_BLOCK},
-    {.workers = 2, .callers = THRUM_CALLERS_BLOCK},
-};
-enum { KINDS = COUNT_OF(kinds) };
-
-static thrum_executor *executors[KINDS];
-
-static thrum_executor *executor_make(const struct kind *kind)
-{
-    thrum_config config = {.workers = kind->workers, .threadless = kind->threadless, .callers = kind->callers};
-    thrum_executor *ex = thrum_executor_new(&config);
-    if (!ex)
-        print_error("no executor: %s\n", thrum_message(NULL));
-    assert_non_null(ex);
-    return ex;
-}
 
 struct trial {
     struct stress_course *course;
@@ -86,11 +58,9 @@ static void trial_of_seed(struct stress_course *course)
     struct trial trial = {.course = course};
     struct program *program = &trial.program;
     program_generate(program, course->seed);
-    size_t kind = random_below(&program->random, KINDS);
+    size_t kind = random_below(&program->random, EXECUTOR_KINDS);
     bool own = random_chance(&program->random, 5);
-    if (!own && !executors[kind])
-        executors[kind] = executor_make(&kinds[kind]);
-    trial.ex = own ? executor_make(&kinds[kind]) : executors[kind];
+    trial.ex = own ? executor_of_kind(kind) : executor_kept(kind);
     trial.one_worker = thrum_executor_workers(trial.ex) <= 1;
     if (program->top == TOP_GRAPH) {
         trial.graph = thrum_graph_new("program");
@@ -114,8 +84,7 @@ TEST(random_programs_keep_every_rule_of_the_oracle)
     struct stress_course course = stress_course(&stress);
     while (stress_next(&course))
         trial_of_seed(&course);
-    for (size_t i = 0; i < KINDS; i++)
-        assert_int_equal(thrum_executor_free(executors[i]), 0);
+    executors_free_kept();
     stress_report(&course, "programs");
 }
 
@@ -125,6 +94,6 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_programs_keep_every_rule_of_the_oracle),
     };
-    stress = stress_begin(argv[0], 4, COUNT_OF(tests));
+    stress = stress_begin(argv[0], 4);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

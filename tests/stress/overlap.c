@@ -258,6 +258,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(threads_share_graphs_and_executors),
         cmocka_unit_test(tasks_wait_for_runs_of_a_shared_graph),
     };
-    stress = stress_begin(argv[0], 2, COUNT_OF(tests));
+    stress = stress_begin(argv[0], 2);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

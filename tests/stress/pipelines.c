@@ -380,7 +380,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(pipelines_run_side_by_side_as_tasks_of_a_graph),
         cmocka_unit_test(without_memory_pipelines_say_so_and_then_work_again),
     };
-    stress = stress_begin(argv[0], 1, COUNT_OF(tests));
+    stress = stress_begin(argv[0], 1);
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     for (int i = 0; i < EXECUTORS; i++)

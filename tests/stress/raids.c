@@ -293,6 +293,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(runs_that_are_started_run_right_whoever_finds_them),
         cmocka_unit_test(children_are_run_once_whenever_they_are_raided),
     };
-    stress = stress_begin(argv[0], 0.6, COUNT_OF(tests));
+    stress = stress_begin(argv[0], 0.6);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

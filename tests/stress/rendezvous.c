@@ -241,6 +241,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(tasks_that_must_meet_do_meet),
         cmocka_unit_test(a_join_that_parks_is_woken),
     };
-    stress = stress_begin(argv[0], 0.6, COUNT_OF(tests));
+    stress = stress_begin(argv[0], 0.6);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

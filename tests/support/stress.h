@@ -5,6 +5,7 @@
  *     STRESS_SECONDS  how long each test goes on; fractions are allowed
  *     STRESS_SEED     only this seed: replays a failure
  *     STRESS_ROUNDS   at most so many rounds; with STRESS_SEED, how often the seed is tried
+ *     STRESS_PATIENCE seconds that a round may take before it hangs; 0: as long as it likes
  *
  * An argument of the program picks tests by name; it may contain *.
  * (The names do not begin with THRUM_, because the library refuses variables of that kind that it does not know.)
@@ -23,13 +24,15 @@ struct stress {
     double seconds;      /* for each test */
     uint64_t first_seed;
     uint64_t rounds;
-    bool one_seed; /* replaying: every round has the first seed */
+    uint64_t patience; /* seconds */
+    bool one_seed;     /* replaying: every round has the first seed */
 };
 
 /* The course of one test: while (stress_next(&course)) try course.seed. */
 struct stress_course {
     const struct stress *stress;
     double deadline;
+    double alive; /* when the watchdog was last told so */
     uint64_t round, seed;
 };
 
@@ -71,23 +74,34 @@ static inline bool stress_read_seconds(double *seconds)
     return true;
 }
 
-/* Reads the environment and starts the watchdog; `tests` is how many tests share the program. */
-static inline struct stress stress_begin(const char *program, double default_seconds, size_t tests)
+/* Reads the environment and starts the watchdog. */
+static inline struct stress stress_begin(const char *program, double default_seconds)
 {
-    struct stress stress = {.program = program, .seconds = default_seconds, .rounds = UINT64_MAX};
+    struct stress stress = {.program = program, .seconds = default_seconds, .rounds = UINT64_MAX, .patience = 60};
     bool timed = stress_read_seconds(&stress.seconds);
     bool counted = stress_read_number("STRESS_ROUNDS", &stress.rounds);
     stress.one_seed = stress_read_number("STRESS_SEED", &stress.first_seed);
     if (stress.one_seed && !counted && !timed)
         stress.rounds = 1000;
-    watchdog_start((unsigned)(stress.seconds * (double)tests) + 60);
+    stress_read_number("STRESS_PATIENCE", &stress.patience);
+    watchdog_start((unsigned)stress.patience);
     return stress;
 }
 
 static inline struct stress_course stress_course(const struct stress *stress)
 {
-    double deadline = stress_now() + stress->seconds;
-    return (struct stress_course){.stress = stress, .deadline = deadline, .seed = stress->first_seed};
+    double now = stress_now();
+    return (struct stress_course){
+        .stress = stress, .deadline = now + stress->seconds, .alive = now, .seed = stress->first_seed};
+}
+
+/* Puts the watchdog off, though not in each of a million rounds. */
+static inline void stress_say_alive(struct stress_course *course, double now)
+{
+    if (course->round && now < course->alive + 0.2)
+        return;
+    course->alive = now;
+    watchdog_put_off((unsigned)course->stress->patience);
 }
 
 /* The command that repeats the present round. */
@@ -99,7 +113,9 @@ static inline const char *stress_replay(const struct stress_course *course, char
 
 static inline bool stress_next(struct stress_course *course)
 {
-    if (course->round == course->stress->rounds || (course->round && stress_now() > course->deadline))
+    double now = stress_now();
+    stress_say_alive(course, now);
+    if (course->round == course->stress->rounds || (course->round && now > course->deadline))
         return false;
     course->seed = course->stress->first_seed + (course->stress->one_seed ? 0 : course->round);
     course->round++;

@@ -56,6 +56,13 @@ static inline void watchdog_start(unsigned seconds)
     alarm(seconds);
 }
 
+/* Counts anew: what runs is alive. */
+static inline void watchdog_put_off(unsigned seconds)
+{
+    watchdog_seconds = seconds;
+    alarm(seconds);
+}
+
 /* In the child of a fork, which has neither the thread nor the alarm: the signal's default action ends the process. */
 static inline void watchdog_start_in_child(unsigned seconds)
 {

@@ -28,6 +28,10 @@ static const struct expectation {
                          {"-1", "1000001", "auto", "", "5us"}},
     [THRUM__OPT_SPARES] = {"THRUM_SPARES", {"0", "1024"}, {0, 1024}, {"-1", "1025", "", "99999999999999999999"}},
     [THRUM__OPT_SPAWNS] = {"THRUM_SPAWNS", {"16", "16777216"}, {16, 16777216}, {"15", "16777217", "0", "-16", ""}},
+    [THRUM__OPT_STACK] = {"THRUM_STACK_MB",
+                          {"system", "1", "4096"},
+                          {-1, 1, 4096},
+                          {"0", "4097", "-1", "", "64M", "auto"}},
     [THRUM__OPT_TRACE] = {"THRUM_TRACE", {"", "a.json", "text"}, {0, 0, 0}, {NULL}},
     [THRUM__OPT_TRACE_EVENTS] = {"THRUM_TRACE_EVENTS",
                                  {"16", "16777216"},
@@ -127,6 +131,7 @@ TEST(an_unknown_name_is_refused_with_the_nearest_one)
         {"THRUM_SPIN_MS", "the nearest is THRUM_SPIN_US"}, {"THRUM_SPIN", "the nearest is THRUM_SPIN_US"},
         {"THRUM_SPARE", "the nearest is THRUM_SPARES"},    {"THRUM_SPAWN", "the nearest is THRUM_SPAWNS"},
         {"THRUM_TRACES", "the nearest is THRUM_TRACE"},    {"THRUM_TRACE_EVENT", "the nearest is THRUM_TRACE_EVENTS"},
+        {"THRUM_STACK", "the nearest is THRUM_STACK_MB"},  {"THRUM_STACK_KB", "the nearest is THRUM_STACK_MB"},
     };
     for (size_t i = 0; i < COUNT_OF(pairs); i++) {
         setenv(pairs[i][0], "1", 1);
