@@ -198,6 +198,34 @@ TEST(memory_stays_flat)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
+/* What workers that have gone counted is not forgotten. */
+static void start_another(void *arg)
+{
+    struct meeting *meeting = arg;
+    thrum_async(thrum_context(), do_nothing, NULL);
+    atomic_fetch_add(&meeting->there, 1);
+}
+
+TEST(everything_is_waited_for_after_many_workers_have_gone)
+{
+    enum { MANY = 120 };
+    thrum_executor *ex = executor_with(MANY);
+    thrum_graph *graph = thrum_graph_new("many");
+    struct meeting meeting = {.expected = MANY};
+    for (int i = 0; i < MANY; i++)
+        thrum_task_pin_worker(thrum_task_new(graph, start_another, &meeting), i);
+    assert_int_equal(thrum_run_with(ex, graph, ex), 0);
+    assert_int_equal(thrum_executor_wait(ex), 0);
+    assert_int_equal(thrum_executor_resize(ex, 1), 0);
+    assert_int_equal(thrum_executor_wait(ex), 0);
+    check_size(ex, 1);
+    assert_int_equal(thrum_executor_resize(ex, 3), 0);
+    check_size(ex, 3);
+    assert_int_equal(atomic_load(&meeting.there), MANY);
+    assert_int_equal(thrum_graph_free(graph), 0);
+    assert_int_equal(thrum_executor_free(ex), 0);
+}
+
 /* ---- Other domains, sources, traces ------------------------------------------------------------------------------- */
 
 static void check_domain(void *arg)
@@ -347,6 +375,7 @@ int main(void)
         cmocka_unit_test(a_run_right_after_resizing_is_whole),
         cmocka_unit_test(functions_find_a_worker_after_resizing),
         cmocka_unit_test(memory_stays_flat),
+        cmocka_unit_test(everything_is_waited_for_after_many_workers_have_gone),
         cmocka_unit_test(other_domains_stay_as_they_are),
         cmocka_unit_test(a_trace_keeps_the_events_of_workers_that_have_gone),
         cmocka_unit_test(a_busy_executor_is_not_resized),
