@@ -20,8 +20,8 @@ struct trial {
 static void trial_tell(const struct trial *trial, int code, size_t read)
 {
     static const char *const tops[] = {"a graph", "a scope run", "a scope opened outside tasks"};
-    static const char *const events[] = {"node %d begins", "node %d ends", "group %d is joined", "group %d was joined",
-                                         "node %d failed"};
+    static const char *const events[] = {"node %d begins",      "node %d ends",  "group %d is joined",
+                                         "group %d was joined", "node %d fails", "node %d failed"};
     const struct program *program = &trial->program;
     print_error("%s, %d workers, %d rounds, %s, returned %d\n", tops[program->top], thrum_executor_workers(trial->ex),
                 (int)program->rounds, program->failing ? "with failures" : "without failures", code);

@@ -50,10 +50,10 @@ struct oracle {
     struct group_state *groups;
     struct frames *threads;
     size_t thread_count, thread_room;
-    size_t left;                     /* nodes not complete in this round */
-    size_t rounds;                   /* complete ones */
-    bool any_failed, outside_failed; /* any node; one that is in no run */
-    char *sentence;                  /* the first rule that was broken; empty: none */
+    size_t left;                                  /* nodes not complete in this round */
+    size_t rounds;                                /* complete ones */
+    bool any_failing, any_failed, outside_failed; /* any node, about to or for certain; one that is in no run */
+    char *sentence;                               /* the first rule that was broken; empty: none */
     size_t sentence_size;
 };
 
@@ -250,7 +250,7 @@ static inline void on_join(struct oracle *oracle, const struct group *group, str
 static inline void on_joined(struct oracle *oracle, const struct group *group, struct frames *frames)
 {
     const struct frame *top = frame_top(oracle, frames);
-    bool failed = oracle->any_failed;
+    bool failed = oracle->any_failing;
     if (!top || top->kind != IN_JOIN || top->group != group)
         broken(oracle, "the join of group %d returned in another place than it was called", group->id);
     else
@@ -290,6 +290,9 @@ static inline void oracle_read(struct oracle *oracle, const struct event *event)
         break;
     case JOINED:
         on_joined(oracle, program->groups[subject], frames);
+        break;
+    case FAILING:
+        oracle->any_failing = true;
         break;
     case FAILED:
         on_failed(oracle, program->nodes[subject]);

@@ -18,7 +18,7 @@
 #include "random.h"
 #include "tasks.h"
 
-enum event_kind { BEGIN, END, JOIN, JOINED, FAILED };
+enum event_kind { BEGIN, END, JOIN, JOINED, FAILING, FAILED };
 
 enum step_kind {
     STEP_SPAWN,
@@ -436,7 +436,9 @@ static void block_run(struct node *node, const struct block *block, thrum_scope 
 
 static inline void node_fail(struct node *node, int code)
 {
+    event_log_add(&node->program->log, FAILING, node->id); /* from here on others may be skipped, */
     thrum_fail(code, "node %d fails.", code - CODE_OF_NODE_ZERO);
+    /* and from here on all must be. */
     event_log_add(&node->program->log, FAILED, node->id);
 }
 
