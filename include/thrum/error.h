@@ -31,13 +31,13 @@ enum thrum_error {
     THRUM_ENOSOURCE = -5,   /* every task waits for another one, so none can start */
     THRUM_EDEADLOCK = -6,   /* a task would wait for itself */
     THRUM_EFORK = -7,       /* the executor belongs to the parent of this process */
-    THRUM_ELIMIT = -8,      /* more of something than thrum can count */
+    THRUM_ELIMIT = -8,      /* more of something than thrum can count, or nested too deeply for the stack */
     THRUM_EOPTION = -9,     /* an unknown option or a bad value in the environment or the configuration */
     THRUM_ESYSTEM = -10,    /* the operating system refused: a thread, a file */
     THRUM_ECHOICE = -11,    /* a condition named a successor that it does not have */
     THRUM_ECANCELLED = -12, /* somebody called thrum_cancel */
     THRUM_ERACE = -13,      /* a condition and other predecessors race for a task, in a strict graph */
-    THRUM_ESEMAPHORE = -14, /* a semaphore was given more tokens than it has */
+    THRUM_ESEMAPHORE = -14, /* a run gave back more tokens of a semaphore than it had taken, or fewer */
     THRUM_EEVENT = -15,     /* an event was released twice, or is none */
 };
 

@@ -31,13 +31,22 @@ typedef void thrum_fn(void *arg);
 
 enum thrum_callers { THRUM_CALLERS_DEFAULT = 0, THRUM_CALLERS_HELP, THRUM_CALLERS_BLOCK };
 
+/* A domain: workers of their own for tasks that are pinned to it (thrum_task_pin_domain in terms.h), such as those that keep
+ * a device busy or mostly wait. At least one worker; names are not empty and differ, and none is "cpu". */
+typedef struct thrum_domain_config {
+    const char *name;
+    int workers;
+} thrum_domain_config;
+
 /* Zero in a field means: as the option in the environment says, else its default (`thrum info` lists them). */
 typedef struct thrum_config {
-    int workers;                /* how many tasks may run at once (THRUM_WORKERS); negative is an error */
-    bool threadless;            /* no threads at all: tasks run in the threads that wait for them */
-    enum thrum_callers callers; /* whether waiting threads help (THRUM_CALLERS) */
-    const char *bind;           /* "auto", "core", "numa" or "off" (THRUM_BIND) */
-    const char *trace;          /* write a trace to this file when the executor is freed (THRUM_TRACE) */
+    int workers;                        /* how many tasks may run at once (THRUM_WORKERS); negative is an error */
+    bool threadless;                    /* no threads at all: tasks run in the threads that wait for them */
+    enum thrum_callers callers;         /* whether waiting threads help (THRUM_CALLERS) */
+    const char *bind;                   /* "auto", "core", "numa" or "off" (THRUM_BIND) */
+    const char *trace;                  /* write a trace to this file when the executor is freed (THRUM_TRACE) */
+    const thrum_domain_config *domains; /* domains beside the first, which is the processor cores: numbers 1, 2, ... */
+    int domain_count;                   /* at most 63; none on an executor without threads */
 } thrum_config;
 
 /* NULL: all defaults. Returns NULL on failure; `thrum_message(NULL)` says why. */
@@ -55,13 +64,20 @@ THRUM_API thrum_executor *thrum_executor_default(void);
  * 0 when there is no executor. */
 THRUM_API int thrum_executor_workers(const thrum_executor *ex);
 
+/* Another number of workers, 1 to 1024, of domain 0, while nothing runs on the executor: THRUM_EBUSY otherwise, also from one
+ * of its own tasks. Other threads must not use the executor meanwhile. Without memory nothing changes; where the system gives
+ * too few threads (THRUM_ESYSTEM) it goes on with those. THRUM_EINVAL for a wrong number, and for an executor without
+ * threads. Workers may have other numbers afterwards. */
+THRUM_API int thrum_executor_resize(thrum_executor *ex, int workers);
+
 /* Waits until everything that was started on it has ended. The errors of runs and submitted functions belong to their
  * handles; of functions without one (thrum_async) the first error is returned here, once, and `thrum_message(ex)` tells
  * it. From one of its own tasks: THRUM_EDEADLOCK. */
 THRUM_API int thrum_executor_wait(thrum_executor *ex);
 
 /* The number of the worker that runs the calling task: 0 to thrum_executor_workers - 1 for the executor's threads, above
- * that for helping callers and stand-ins. -1 outside tasks. */
+ * that for helping callers and stand-ins, and above all of those for workers of other domains. No two workers of an executor
+ * have the same number. -1 outside tasks. */
 THRUM_API int thrum_worker_index(void);
 
 /* What a worker did for want of work, counted since the executor was made. A steal is a look at what another worker has to
@@ -78,6 +94,20 @@ typedef struct thrum_worker_stats {
  * if the number is above: helpers get theirs when they first come). */
 THRUM_API int thrum_executor_stats(thrum_executor *ex, int worker, thrum_worker_stats *stats);
 
+/* Domains. Domain 0, "cpu", is the processor cores, with `workers` of the configuration. Runs begin there, and all runs there
+ * that is not pinned elsewhere: tasks, submitted functions, helping callers. Another domain runs the tasks that are pinned to
+ * it, what those spawn, and nothing else. Each domain lets as many tasks run at once as it has workers.
+ *
+ * The number of the domain with this name, or THRUM_EINVAL. */
+THRUM_API int thrum_executor_domain(const thrum_executor *ex, const char *name);
+
+/* How many domains there are, at least 1; 0 when there is no executor. And the workers of one, or THRUM_EINVAL. */
+THRUM_API int thrum_executor_domains(const thrum_executor *ex);
+THRUM_API int thrum_executor_domain_workers(const thrum_executor *ex, int domain);
+
+/* The number of the domain that the calling task runs in. -1 outside tasks. */
+THRUM_API int thrum_domain_index(void);
+
 /* Calls fn(arg) soon on some worker. `thrum_async` forgets it, `thrum_submit` returns a handle (NULL on failure). */
 THRUM_API int thrum_async(thrum_executor *ex, thrum_fn *fn, void *arg);
 THRUM_API thrum_handle *thrum_submit(thrum_executor *ex, thrum_fn *fn, void *arg);
@@ -92,6 +122,10 @@ THRUM_API thrum_handle *thrum_submit_after(thrum_executor *ex, thrum_fn *fn, voi
  * runs tasks of what it waits for and parks when there is none; waiting in a task for the run that the task is part of
  * returns THRUM_EDEADLOCK. */
 THRUM_API int thrum_wait(thrum_handle *handle);
+
+/* The same, but open to other work, as thrum_join_open is, which see for the price: in a task it runs whatever the task's
+ * executor has while there is nothing to do of what it waits for; outside tasks it does so where callers help. */
+THRUM_API int thrum_wait_open(thrum_handle *handle);
 THRUM_API bool thrum_done(const thrum_handle *handle);
 
 /* Calls fn(arg) once what the handle stands for has ended: in the thread that ended it, before waiting returns; or here

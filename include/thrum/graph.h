@@ -163,7 +163,9 @@ THRUM_API int thrum_graph_measure(thrum_graph *graph, double (*weight)(const thr
 typedef void thrum_visit_fn(const thrum_task *task, const thrum_task *const *successors, size_t count, void *arg);
 THRUM_API int thrum_graph_visit(thrum_graph *graph, thrum_visit_fn *visit, void *arg);
 
-/* Writes the graph in Graphviz' DOT language. */
+/* Writes the graph in Graphviz' DOT language. Conditions are diamonds with dashed edges; a module is a cluster with the tasks
+ * of its graph, which is frozen and read too and so must be alive, and so on inward. Of modules that are in each other, 32
+ * levels are drawn, of all modules the first 1000; the others, and those whose graph has failed, are single nodes. */
 THRUM_API int thrum_graph_dot(thrum_graph *graph, FILE *out);
 
 THRUM_END_C

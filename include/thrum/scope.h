@@ -14,7 +14,11 @@
  *     }
  *
  * A join runs the scope's own children; when one was stolen it helps the thief with what descends from that child; when
- * there is nothing of that kind it parks and a stand-in thread may take its place. It never runs unrelated work.
+ * there is nothing of that kind it parks and a stand-in thread may take its place. It never runs unrelated work; an open
+ * join does.
+ *
+ * Scopes nest on the stack of their thread. A function that would be called with too little of it left is not: what it
+ * descends from fails with THRUM_ELIMIT. The executor's threads have room for some 200,000 levels (THRUM_STACK_MB).
  *
  * The calls are small enough that calling them is most of their cost: a file that defines THRUM_INLINE before including
  * this header gets them as inline functions instead, tied to the layout below.
@@ -59,6 +63,16 @@ THRUM_API int thrum_scope_detach(thrum_scope *scope);
 /* Waits for everything spawned into the scope. Returns 0 or the first error of the run or outermost scope that this
  * one is part of; children that had not started by then were not run. */
 THRUM_API int thrum_join(thrum_scope *scope);
+
+/* The same, but open to other work: while it would park because a child was stolen and there is nothing to help with, it
+ * runs whatever else the executor has, unrelated tasks and functions, and parks when there is nothing at all. So the worker is
+ * not lost while it waits, and mostly needs no stand-in. The price: that work runs on top of the caller, on its stack, and
+ * the join returns only when it has ended, however long that takes; if the caller holds a lock that the other work wants, or
+ * the other work waits for something that the caller has yet to do, they wait for each other for ever (except that waiting
+ * for the caller's own run returns THRUM_EDEADLOCK). Such work on top of such work is bounded: 32 levels, and not with less
+ * than a quarter of the stack left; beyond that it is thrum_join. What was spawned into the scope joins its own children as
+ * ever. */
+THRUM_API int thrum_join_open(thrum_scope *scope);
 
 /* Runs fn in a scope on the executor and waits for it and for everything it spawned. */
 THRUM_API int thrum_scope_run(thrum_executor *ex, thrum_scope_fn *fn, void *arg);

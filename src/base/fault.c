@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,13 +22,13 @@ static const struct {
     {THRUM_ENOSOURCE, "THRUM_ENOSOURCE", "no task can start"},
     {THRUM_EDEADLOCK, "THRUM_EDEADLOCK", "a task would wait for itself"},
     {THRUM_EFORK, "THRUM_EFORK", "the executor belongs to the parent of this process"},
-    {THRUM_ELIMIT, "THRUM_ELIMIT", "more than thrum can count"},
+    {THRUM_ELIMIT, "THRUM_ELIMIT", "more than thrum can count, or too deep for the stack"},
     {THRUM_EOPTION, "THRUM_EOPTION", "an option is unknown or has a bad value"},
     {THRUM_ESYSTEM, "THRUM_ESYSTEM", "the operating system refused"},
     {THRUM_ECHOICE, "THRUM_ECHOICE", "a condition named a successor that it does not have"},
     {THRUM_ECANCELLED, "THRUM_ECANCELLED", "it was cancelled"},
     {THRUM_ERACE, "THRUM_ERACE", "a condition and other predecessors race for a task"},
-    {THRUM_ESEMAPHORE, "THRUM_ESEMAPHORE", "a semaphore was released too often"},
+    {THRUM_ESEMAPHORE, "THRUM_ESEMAPHORE", "a run gave back more or fewer tokens than it had taken"},
     {THRUM_EEVENT, "THRUM_EEVENT", "an event was released twice, or is none"},
 };
 
@@ -77,15 +78,26 @@ int thrum__last_code(void)
     return last_code;
 }
 
+static _Atomic(thrum__cancelled_fn *) on_cancelled;
+
+void thrum__on_cancelled(thrum__cancelled_fn *fn)
+{
+    atomic_store_explicit(&on_cancelled, fn, memory_order_relaxed);
+}
+
 /* Two tasks may fail at once: the exchange of `code` decides whose error it is, and only the winner writes `message`.
- * The release lets whoever reads the message (thrum__root_text) see its characters. `attention` needs no order: a task
- * that starts a moment later than it could have known is one that had started. */
+ * The release lets whoever reads the message (thrum__root_text) see its characters. For tasks that start `attention` needs
+ * no order: one that starts a moment later than it could have known is one that had started. Those that wait are told, by a
+ * function that was set before anything could run. */
 void thrum__root_fail(thrum__root *root, int code, const char *text)
 {
     int32_t none = 0;
     if (__atomic_compare_exchange_n(&root->code, &none, code, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         thrum__free(__atomic_exchange_n(&root->message, thrum__copy_text(text), __ATOMIC_ACQ_REL));
-    __atomic_fetch_or(&root->attention, THRUM__CANCELLED, __ATOMIC_RELAXED);
+    uint32_t before = __atomic_fetch_or(&root->attention, THRUM__CANCELLED, __ATOMIC_RELAXED);
+    thrum__cancelled_fn *fn = atomic_load_explicit(&on_cancelled, memory_order_relaxed);
+    if (fn && !thrum__is_cancelled(before))
+        fn(root);
 }
 
 const char *thrum__root_text(const thrum__root *root)

@@ -45,6 +45,10 @@ int thrum__last_code(void);
 
 /* Keeps `code` and a copy of `text` if it is the root's first error, and cancels what belongs to the root. Any thread. */
 void thrum__root_fail(thrum__root *root, int code, const char *text);
+/* From now on `fn` is called, once for each root, when that has been cancelled: for tasks of it that wait and would not
+ * notice. Before the first executor. */
+typedef void thrum__cancelled_fn(thrum__root *root);
+void thrum__on_cancelled(thrum__cancelled_fn *fn);
 static inline int thrum__root_code(const thrum__root *root)
 {
     return __atomic_load_n(&root->code, __ATOMIC_RELAXED);

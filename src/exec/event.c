@@ -102,7 +102,7 @@ bool thrum__event_call(worker *w, thrum__run *run, thrum_task *task)
     }
     /* A source may have to be looked at from now on: as after a push. */
     if (atomic_load_explicit(&w->ex->source_count, memory_order_relaxed))
-        thrum__wake(&w->spawn);
+        thrum__wake(&w->ex->cpu.workers[0]->spawn);
     task->fn.event(event, task->arg);
     if (atomic_load_explicit(&h->missing, memory_order_acquire) != 1) {
         thrum__keep_strand(w, run);

@@ -3,7 +3,7 @@
  * The executor from the inside. Reading order: this file, run.c (how a graph runs), sources.c (where it begins), module.c
  * (graphs in graphs), pipelined.c (iterations that overlap), start.c (how runs are started), queue.c (one run after the other),
  * scope.c (spawn and join), door.c (what a worker keeps to itself, and how others get it), worker.c (finding work,
- * sleeping), handle.c (waiting), executor.c (making and ending it all).
+ * sleeping), handle.c (waiting), executor.c (making and ending it all), domain.c (more than one domain), resize.c.
  *
  * Glossary
  *   worker   what a thread needs to run tasks: a deque for graph tasks, a stack for spawned ones, a place in the domain.
@@ -14,13 +14,15 @@
  *            thief may look at one that has ended.
  *   strand   one worker's part in a run: from joining it to having neither deque entries nor sources left. A run counts
  *            strands, not tasks (run.c).
- *   domain   the workers of one kind, with their life cycle and shared queue. There is one so far: the processor cores.
+ *   domain   the workers of one kind, with their life cycle, queue and posts. The first is the processor cores, *home* to
+ *            runs and functions; the others run what is pinned to them (domain.c).
  *
  * Locks, none of which is held while a user's function runs. None is held while another is taken, but for the first,
  * under which domain->lock may be taken:
  *   worker->door (what of a worker's work is shown),
  *   graph->lock (a graph's queue of runs), domain->lock (shared queue), ex->lock (pools, new workers), handle->lock
- *   (callbacks), and default_lock in executor.c, which is held while the default executor is made.
+ *   (callbacks; in thrum_cancel semaphores' locks and domain->lock are taken under it), the locks of semaphores
+ *   (semaphore.c has rules for those), and default_lock in executor.c, which is held while the default executor is made.
  */
 #ifndef THRUM_EXEC_INT_H
 #define THRUM_EXEC_INT_H
@@ -163,6 +165,13 @@ typedef struct post_list {
 
 enum post_level { POST_HIGH, POST_NORMAL, POST_LOW, POST_LEVELS };
 
+/* Work that an open join or wait has picked up runs on top of a task: what that task was. On the stack of the join. */
+typedef struct beneath {
+    struct beneath *outer;
+    thrum__root *root;
+    thrum__run *run;
+} beneath;
+
 enum worker_kind { WORKER_OWN, WORKER_SPARE, WORKER_GUEST };
 
 /* As thrum_worker_stats. Only the worker writes them, and only where it has nothing to do. */
@@ -176,7 +185,9 @@ struct worker {
     thrum__run *run;     /* of the graph's task that runs; NULL outside such */
     uint64_t iteration;  /* of the task that runs, in a pipelined run */
     domain *domain;
-    int depth; /* modules that it is in the middle of */
+    int depth;        /* modules that it is in the middle of */
+    int on_top;       /* open joins and waits that have picked up work, one on top of the other: */
+    beneath *beneath; /* what they wait in, the innermost first */
     thrum_executor *ex;
     uint64_t random;
     thrum__ring ring;     /* events == NULL: no trace */
@@ -210,6 +221,7 @@ struct worker {
     int64_t slow_since;                          /* likewise */
     _Atomic(thrum__spawn *) spawns_shown;        /* spawned tasks below it are public: see scope.c */
     _Alignas(64) _Atomic(thrum__spawn *) bottom; /* the oldest spawned task that nobody has: see scope.c */
+    _Atomic(thrum__spawn *) strangers;           /* from here on of work that an open join picked up: see nest.c */
     _Alignas(64) watched_door watched;           /* by others */
     _Alignas(64) thrum__parker sleep_parker;     /* a token comes only from who took it off the sleepers' stack */
     thrum__parker join_parker;                   /* tokens may come late: whoever parks here looks again */
@@ -222,9 +234,12 @@ struct worker {
 
 struct domain {
     thrum__life life;
-    worker **workers; /* `count` of them are there; grows up to `most`, entries never change */
+    worker **workers; /* `count` of them are there; grows up to `most`, entries change in thrum_executor_resize only */
     _Atomic int count;
     int most, own;
+    int base;              /* added to a worker's index it gives its number in the executor */
+    _Atomic uint32_t stop; /* its threads are to end */
+    char *name;
     int64_t spin_ns;
     int spares, spares_most;    /* ex->lock */
     _Atomic uint32_t napping;   /* workers that search with long pauses */
@@ -252,14 +267,17 @@ typedef struct thrum__held_names {
 struct thrum_executor {
     thrum__object object;
     domain cpu;
-    int domains;
+    domain *more; /* the other domains, from number 1 on */
+    int domains;  /* all of them */
+    int workers_in[THRUM__DOMAINS_MOST];
     _Alignas(64) _Atomic uint64_t started, ended; /* handles, by threads that are no workers of this executor */
-    _Alignas(64) _Atomic uint32_t stop;
-    _Atomic uint32_t awaited; /* somebody sleeps until all have ended; a futex */
-    uint32_t generation;      /* of the process: a fork's child has another */
+    _Alignas(64) _Atomic uint32_t awaited;        /* somebody sleeps until all have ended; a futex */
+    uint32_t generation;                          /* of the process: a fork's child has another */
     bool callers_help, threadless, watched;
+    atomic_bool resizing;
     int workers;
-    enum thrum__bind bind;
+    enum thrum__bind bind, bind_asked;
+    worker *retired; /* kept for their traces, linked by `outer`: see resize.c */
     thrum__lock lock;
     thrum__run *free_runs;
     _Atomic(thrum__run *) *runs; /* by number; an entry is written once, before its number is used */
@@ -290,8 +308,6 @@ extern _Thread_local worker *thrum__self;
 /* ---- executor.c --------------------------------------------------------------------------------------------------- */
 
 thrum_executor *thrum__executor_or_default(thrum_executor *ex);
-/* By its number, from 0 (the processor cores) to ex->domains - 1. */
-domain *thrum__domain(thrum_executor *ex, int number);
 /* 0, or THRUM_EFORK in the child of the process that made it. */
 int thrum__executor_usable(const thrum_executor *ex, const char *what);
 bool thrum__executor_foreign(const thrum_executor *ex);
@@ -309,7 +325,40 @@ void thrum__guest_leave(worker *guest);
 
 /* Starts a spare thread if a worker just parked and nobody is left who could take its place. */
 void thrum__spare_start(domain *d);
-void *thrum__worker_thread(void *arg);
+
+enum { THRUM__GUESTS_MOST = 64 };
+
+/* A new worker of the domain, which is not in its list yet; NULL without memory. */
+worker *thrum__worker_new(domain *d, thrum_executor *ex);
+void thrum__worker_free(worker *w);
+/* Puts it into the list, for any thread to see. With ex->lock held or while there are no others. */
+void thrum__worker_add(domain *d, worker *w, enum worker_kind kind);
+/* The domain has no threads: its workers count as asleep. */
+void thrum__domain_lay_to_sleep(domain *d);
+/* Starts the threads of the domain's own workers: how many it could; *err is the system's reason if not all. */
+int thrum__threads_start(domain *d, int *err);
+/* Ends `own_started` of those, and the stand-ins. */
+void thrum__threads_stop(domain *d, int own_started);
+/* What depends on how many workers there are beside the machine's processors. */
+int thrum__set_pace(thrum_executor *ex);
+/* Works in one of its tasks, however deep in other executors' waits the thread is. */
+bool thrum__works_for(const thrum_executor *ex);
+
+/* ---- domain.c ----------------------------------------------------------------------------------------------------- */
+
+/* By its number, from 0 (the processor cores) to ex->domains - 1. */
+static inline domain *thrum__domain(thrum_executor *ex, int number)
+{
+    return number == 0 ? &ex->cpu : &ex->more[number - 1];
+}
+
+/* The domains that the configuration asks for: checked, without workers. 0 or an error. */
+int thrum__domains_read(thrum_executor *ex, const thrum_config *config);
+/* A domain's workers, asleep and without threads. 0, or -1 without memory. */
+int thrum__domain_init(thrum_executor *ex, int number, int workers);
+void thrum__domain_fini(domain *d);
+/* Gives the workers of all domains their numbers in the executor. */
+void thrum__domains_number(thrum_executor *ex);
 
 /* ---- worker.c ----------------------------------------------------------------------------------------------------- */
 
@@ -467,8 +516,8 @@ void thrum__run_begin(thrum_handle *handle, worker *w);
 bool thrum__run_begin_queued(thrum_handle *handle);
 /* The last detached function of an iteration has ended, after its graph. */
 void thrum__run_detached_ended(thrum_handle *handle);
-/* Runs a graph once as part of the calling task; errors go to `root`. */
-void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root);
+/* Runs a graph once as part of the calling task; errors go to `root`. `open`: as thrum__wait_open_as. */
+void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root, bool open);
 
 /* ---- post.c ------------------------------------------------------------------------------------------------------- */
 
@@ -483,6 +532,15 @@ void thrum__skip(const thrum_task *task);
 bool thrum__may_stay(worker *w, thrum__run *run, thrum_task *task);
 /* Sends a special task that is ready: to its worker, or to all of its domain. */
 void thrum__send(worker *w, thrum__run *run, thrum_task *task);
+/* A special task is going to wait: with a strand kept, and its post is the caller's to put somewhere. False: it waits already,
+ * and the run has failed. */
+bool thrum__begin_waiting(worker *w, thrum__run *run, thrum_task *task);
+/* A task that has waited is sent to where it belongs. Any thread. */
+void thrum__post_woken(thrum__post *post);
+/* The same to a worker that has a strand in the same run, and needs none from the post: false if it may not run it. */
+bool thrum__take_woken(const worker *w, thrum__run *run, const thrum__post *post);
+/* The same for one that has not gone anywhere. */
+void thrum__end_waiting(thrum__run *run, const thrum__post *post);
 /* Puts a post, with a strand kept, where the domain's workers find it. Any thread. From then on the run may end at any moment,
  * and the executor with it. */
 void thrum__post_put(domain *d, enum post_level level, thrum__post *post);
@@ -494,6 +552,20 @@ thrum_task *thrum__post_take_urgent(worker *w, thrum__run *run);
 /* Wakes those who sleep although tasks are pinned to them. */
 void thrum__wake_pinned(domain *d);
 int thrum__priority_of(const thrum_task *task);
+
+/* ---- semaphore.c -------------------------------------------------------------------------------------------------- */
+
+/* Before a special task that lists tokens begins: false if it waits for them. */
+bool thrum__tokens_acquire(worker *w, thrum__run *run, thrum_task *task);
+/* After it has completed, if it lists some to be given back. A task of the run that got tokens by this may be returned: for
+ * the caller to run. */
+thrum_task *thrum__tokens_release(worker *w, thrum__run *run, const thrum_task *task);
+/* It is skipped in a cancelled run: if it was sent with tokens, it gives them back. */
+void thrum__tokens_skip(const thrum_task *task);
+/* A run of a graph that uses semaphores has ended, or one of several in a row. */
+void thrum__tokens_end(const thrum__run *run);
+/* What waits for tokens and belongs to the root leaves. */
+void thrum__tokens_cancel(thrum__root *root);
 
 /* ---- event.c ------------------------------------------------------------------------------------------------------ */
 
@@ -567,6 +639,8 @@ bool thrum__stand_down(worker *w, found *f);
 /* Leaves for something else that it has found: what it may have been handed goes to the queue. */
 void thrum__stand_down_busy(worker *w);
 void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task);
+/* The same with whatever there is to do. */
+void thrum__wait_open_as(worker *w, thrum_handle *handle, bool in_task);
 /* The task that `self` runs, if any, is going to wait for the handle. */
 void thrum__note_awaited(thrum_handle *handle, const worker *self);
 bool thrum__is_done(const thrum_handle *handle);
@@ -588,6 +662,9 @@ void thrum__call_scope(worker *w, thrum__root *root, thrum_scope_fn *fn, void *a
 bool thrum__stack_spent(worker *w);
 int thrum__too_deep(void);
 bool thrum__fails_too_deep(worker *w, thrum__root *root);
+/* In an open join or wait: does something, whatever it is, on top of the calling task. False: there is nothing, or it would
+ * go too deep, or others want the worker's place. */
+bool thrum__help_with_any(worker *w);
 
 /* ---- stats.c ------------------------------------------------------------------------------------------------------ */
 

@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GUESTS_MOST = 64 };
-
 /* For workers of a process without membarrier: every push takes the slow path, which has a fence (thrum__wake). */
 static const int64_t always_look = -1;
 
@@ -36,6 +34,7 @@ static void prepare_process(void)
 {
     pthread_atfork(NULL, NULL, count_fork);
     thrum__handles_init();
+    thrum__on_cancelled(thrum__tokens_cancel);
 }
 
 bool thrum__executor_foreign(const thrum_executor *ex)
@@ -73,21 +72,35 @@ void thrum__count_start(thrum_executor *ex)
         atomic_fetch_add_explicit(&ex->started, 1, memory_order_relaxed);
 }
 
-static uint64_t all_ended_by(const thrum_executor *ex)
+static uint64_t ended_in(const domain *d)
 {
-    const domain *d = &ex->cpu;
-    uint64_t sum = atomic_load_explicit(&ex->ended, memory_order_acquire);
+    uint64_t sum = 0;
     for (int i = 0; i < atomic_load_explicit(&d->count, memory_order_acquire); i++)
         sum += atomic_load_explicit(&d->workers[i]->ended, memory_order_acquire);
     return sum;
 }
 
-static uint64_t all_started_by(const thrum_executor *ex)
+static uint64_t started_in(const domain *d)
 {
-    const domain *d = &ex->cpu;
-    uint64_t sum = atomic_load_explicit(&ex->started, memory_order_relaxed);
+    uint64_t sum = 0;
     for (int i = 0; i < atomic_load_explicit(&d->count, memory_order_acquire); i++)
         sum += atomic_load_explicit(&d->workers[i]->started, memory_order_relaxed);
+    return sum;
+}
+
+static uint64_t all_ended_by(const thrum_executor *ex)
+{
+    uint64_t sum = atomic_load_explicit(&ex->ended, memory_order_acquire) + ended_in(&ex->cpu);
+    for (int i = 0; i + 1 < ex->domains; i++)
+        sum += ended_in(&ex->more[i]);
+    return sum;
+}
+
+static uint64_t all_started_by(const thrum_executor *ex)
+{
+    uint64_t sum = atomic_load_explicit(&ex->started, memory_order_relaxed) + started_in(&ex->cpu);
+    for (int i = 0; i + 1 < ex->domains; i++)
+        sum += started_in(&ex->more[i]);
     return sum;
 }
 
@@ -171,15 +184,9 @@ static void drain(thrum_executor *ex)
     }
 }
 
-domain *thrum__domain(thrum_executor *ex, int number)
-{
-    (void)number;
-    return &ex->cpu;
-}
-
 /* ---- Workers ------------------------------------------------------------------------------------------------------ */
 
-static void worker_free(worker *w)
+void thrum__worker_free(worker *w)
 {
     thrum__handle_return(w, w->single);
     thrum__deque_fini(&w->deque);
@@ -207,46 +214,60 @@ static int spawn_stack_init(worker *w, size_t places)
     return 0;
 }
 
-/* A new worker at the end of the domain's list, for any thread to see. With ex->lock held or before there are threads. */
-static worker *worker_add(thrum_executor *ex, enum worker_kind kind)
+worker *thrum__worker_new(domain *d, thrum_executor *ex)
 {
-    domain *d = &ex->cpu;
-    int index = atomic_load_explicit(&d->count, memory_order_relaxed);
-    worker *w = index < d->most ? thrum__zalloc_aligned(sizeof *w) : NULL;
+    worker *w = thrum__zalloc_aligned(sizeof *w);
     if (!w)
         return NULL;
     bool ok = thrum__deque_init(&w->deque) == 0;
     ok = ok && spawn_stack_init(w, ex->spawns) == 0;
     ok = ok && (!ex->trace || thrum__ring_init(&w->ring, ex->trace_events) == 0);
     if (!ok) {
-        worker_free(w);
+        thrum__worker_free(w);
         return NULL;
     }
     w->spawn.idle = thrum__has_membarrier ? &d->life.word : &always_look;
     w->spawns_end = w->spawn.end;
     w->spawn.bar = w->spawn.top;
     atomic_init(&w->spawns_shown, w->spawn.top);
+    atomic_init(&w->strangers, (thrum__spawn *)UINTPTR_MAX);
     if (!thrum__has_membarrier)
         thrum__door_open_for_ever(w);
     w->ex = ex;
     w->domain = d;
     w->at_home = d == &ex->cpu;
-    w->index = index;
-    w->kind = kind;
-    w->random = thrum__random_seed((uint64_t)index);
-    d->workers[index] = w;
-    atomic_store_explicit(&d->count, index + 1, memory_order_release);
     return w;
 }
 
-void *thrum__worker_thread(void *arg)
+void thrum__worker_add(domain *d, worker *w, enum worker_kind kind)
+{
+    int index = atomic_load_explicit(&d->count, memory_order_relaxed);
+    w->index = index;
+    w->kind = kind;
+    w->random = thrum__random_seed((uint64_t)(d->base + index));
+    d->workers[index] = w;
+    atomic_store_explicit(&d->count, index + 1, memory_order_release);
+}
+
+/* One more worker, with ex->lock held. */
+static worker *worker_add(domain *d, thrum_executor *ex, enum worker_kind kind)
+{
+    bool room = atomic_load_explicit(&d->count, memory_order_relaxed) < d->most;
+    worker *w = room ? thrum__worker_new(d, ex) : NULL;
+    if (w)
+        thrum__worker_add(d, w, kind);
+    return w;
+}
+
+static void *worker_thread(void *arg)
 {
     worker *w = arg;
     thrum__self = w;
     w->spawn.low = thrum__stack_ask()->limit;
     if (w->kind == WORKER_OWN) {
-        thrum__bind_self(w->ex->bind, w->index);
-        thrum__sleep_counted(w); /* it was born asleep: see domain_init */
+        if (w->at_home)
+            thrum__bind_self(w->ex->bind, w->index);
+        thrum__sleep_counted(w); /* it was born asleep: see thrum__domain_lay_to_sleep */
     }
     thrum__live(w);
     return NULL;
@@ -260,10 +281,10 @@ static int thread_start(worker *w)
     if (!err) {
         err = pthread_attr_setstacksize(&attributes, w->ex->stack_bytes);
         if (!err)
-            err = pthread_create(&w->thread, &attributes, thrum__worker_thread, w);
+            err = pthread_create(&w->thread, &attributes, worker_thread, w);
         pthread_attr_destroy(&attributes);
     }
-    return err ? pthread_create(&w->thread, NULL, thrum__worker_thread, w) : 0;
+    return err ? pthread_create(&w->thread, NULL, worker_thread, w) : 0;
 }
 
 void thrum__spare_start(domain *d)
@@ -271,7 +292,7 @@ void thrum__spare_start(domain *d)
     thrum_executor *ex = d->workers[0]->ex;
     thrum__lock_take(&ex->lock);
     bool room = d->spares < d->spares_most && thrum__life_enter(&d->life);
-    worker *w = room ? worker_add(ex, WORKER_SPARE) : NULL;
+    worker *w = room ? worker_add(d, ex, WORKER_SPARE) : NULL;
     if (room && !w)
         thrum__life_leave(&d->life);
     if (w) {
@@ -313,7 +334,7 @@ static worker *guest_find(thrum_executor *ex)
     for (int i = d->own; i < atomic_load_explicit(&d->count, memory_order_relaxed) && !w; i++)
         if (d->workers[i]->kind == WORKER_GUEST && guest_claim(d->workers[i]))
             w = d->workers[i];
-    if (!w && (w = worker_add(ex, WORKER_GUEST)) != NULL)
+    if (!w && (w = worker_add(d, ex, WORKER_GUEST)) != NULL)
         atomic_store_explicit(&w->taken, 1, memory_order_relaxed);
     thrum__lock_give(&ex->lock);
     return w;
@@ -384,20 +405,48 @@ static int read_callers(thrum_executor *ex, const thrum_config *config)
     return 0;
 }
 
-/* "auto": a NUMA node at most. A worker that is bound to a core and woken by the thread that runs there would have to
- * wait for it. Never with more workers than cores. */
-static int read_bind(thrum_executor *ex, const thrum_config *config, const thrum_machine_info *machine)
+static int read_bind(thrum_executor *ex, const thrum_config *config)
 {
     const char *text = config->bind ? config->bind : thrum__option_text(THRUM__OPT_BIND);
     int64_t bind;
     int err = thrum__option_parse(THRUM__OPT_BIND, text, &bind);
-    if (err)
-        return err;
-    ex->bind = (enum thrum__bind)bind;
+    if (!err)
+        ex->bind_asked = (enum thrum__bind)bind;
+    return err;
+}
+
+/* "auto": a NUMA node at most. A worker that is bound to a core and woken by the thread that runs there would have to
+ * wait for it. Never with more workers than cores. */
+static void set_bind(thrum_executor *ex, const thrum_machine_info *machine)
+{
+    ex->bind = ex->bind_asked;
     if (ex->bind == THRUM__BIND_AUTO)
         ex->bind = machine->numa_nodes > 1 ? THRUM__BIND_NUMA : THRUM__BIND_OFF;
     if (ex->workers > machine->usable)
         ex->bind = THRUM__BIND_OFF;
+}
+
+/* Looking is for machines where the one looked at can run meanwhile. The processor cores come first: their workers look
+ * around whatever other domains there are. */
+static void set_spin(thrum_executor *ex, const thrum_machine_info *machine)
+{
+    int64_t ns = thrum__option_number(THRUM__OPT_SPIN) * 1000;
+    int all = ex->workers;
+    ex->cpu.spin_ns = ex->workers > machine->usable || machine->usable == 1 ? 0 : ns;
+    for (int number = 1; number < ex->domains; number++)
+        all += ex->workers_in[number];
+    for (int number = 1; number < ex->domains; number++)
+        thrum__domain(ex, number)->spin_ns = all > machine->usable ? 0 : ns;
+}
+
+int thrum__set_pace(thrum_executor *ex)
+{
+    thrum_machine_info machine;
+    int err = thrum_machine_get(&machine);
+    if (err)
+        return err;
+    set_bind(ex, &machine);
+    set_spin(ex, &machine);
     return 0;
 }
 
@@ -424,43 +473,36 @@ static int read_config(thrum_executor *ex, const thrum_config *config)
     if (!err)
         err = read_callers(ex, config);
     if (!err)
-        err = read_bind(ex, config, &machine);
+        err = read_bind(ex, config);
     if (!err)
         err = read_trace(ex, config);
-    if (err)
-        return err;
+    if (!err)
+        err = thrum__domains_read(ex, config);
     ex->spawns = (size_t)thrum__option_number(THRUM__OPT_SPAWNS);
     int64_t stack_mb = thrum__option_number(THRUM__OPT_STACK);
     ex->stack_bytes = stack_mb < 0 ? 0 : (size_t)stack_mb << 20;
-    ex->cpu.spares_most = ex->threadless ? 0 : (int)thrum__option_number(THRUM__OPT_SPARES);
-    /* Looking is for machines where the one looked at can run meanwhile. */
-    bool crowded = ex->workers > machine.usable || machine.usable == 1;
-    ex->cpu.spin_ns = crowded ? 0 : thrum__option_number(THRUM__OPT_SPIN) * 1000;
+    return err ? err : thrum__set_pace(ex);
+}
+
+static int workers_init(thrum_executor *ex)
+{
+    ex->runs = thrum__zalloc((RUN_MOST + 1) * sizeof *ex->runs);
+    int err = ex->runs ? 0 : -1;
+    for (int number = 0; number < ex->domains && !err; number++)
+        err = thrum__domain_init(ex, number, ex->workers_in[number]);
+    if (err)
+        return thrum__fault(THRUM_ENOMEM, "thrum_executor_new: no memory for %d workers", ex->workers);
+    thrum__domains_number(ex);
     return 0;
 }
 
-static int domain_init(thrum_executor *ex)
+/* So that a first run need not wait for the threads to come up and find nothing. */
+void thrum__domain_lay_to_sleep(domain *d)
 {
-    domain *d = &ex->cpu;
-    ex->domains = 1;
-    d->own = ex->workers;
-    d->most = d->own + d->spares_most + GUESTS_MOST;
-    d->workers = thrum__zalloc((size_t)d->most * sizeof *d->workers);
-    ex->runs = thrum__zalloc((RUN_MOST + 1) * sizeof *ex->runs);
-    int limit = ex->threadless ? THRUM__LIFE_MOST : ex->workers;
-    if (!d->workers || !ex->runs || thrum__life_init(&d->life, limit, d->most, ex->workers))
-        return -1;
-    /* The workers count as asleep before their threads are there, so that a first run need not wait for them to come up
-     * and find nothing. */
     for (int i = 0; i < d->own; i++) {
-        worker *w = worker_add(ex, WORKER_OWN);
-        if (!w)
-            return -1;
-        atomic_init(&w->asleep, true);
+        atomic_store_explicit(&d->workers[i]->asleep, true, memory_order_relaxed);
         thrum__life_sleep(&d->life, i);
     }
-    /* Without threads somebody must always be able to come in and work. */
-    return ex->threadless && !worker_add(ex, WORKER_GUEST) ? -1 : 0;
 }
 
 static void wake_all(domain *d)
@@ -469,10 +511,9 @@ static void wake_all(domain *d)
         thrum__wake_sleeper(d->workers[sleeper]);
 }
 
-static void stop_threads(thrum_executor *ex, int own_started)
+void thrum__threads_stop(domain *d, int own_started)
 {
-    domain *d = &ex->cpu;
-    atomic_store_explicit(&ex->stop, 1, memory_order_seq_cst);
+    atomic_store_explicit(&d->stop, 1, memory_order_seq_cst);
     wake_all(d);
     for (int i = 0; i < atomic_load_explicit(&d->count, memory_order_acquire); i++) {
         worker *w = d->workers[i];
@@ -483,9 +524,14 @@ static void stop_threads(thrum_executor *ex, int own_started)
 
 static void executor_destroy(thrum_executor *ex)
 {
-    domain *d = &ex->cpu;
-    for (int i = 0; d->workers && i < atomic_load_explicit(&d->count, memory_order_relaxed); i++)
-        worker_free(d->workers[i]);
+    for (int number = 0; number < ex->domains; number++)
+        thrum__domain_fini(thrum__domain(ex, number));
+    thrum__free(ex->more);
+    while (ex->retired) {
+        worker *next = ex->retired->outer;
+        thrum__worker_free(ex->retired);
+        ex->retired = next;
+    }
     for (uint32_t i = 0; i < ex->run_count; i++)
         thrum__free(atomic_load_explicit(&ex->runs[i], memory_order_relaxed));
     while (ex->held_names) {
@@ -494,8 +540,6 @@ static void executor_destroy(thrum_executor *ex)
         thrum__free(ex->held_names);
         ex->held_names = next;
     }
-    thrum__life_fini(&d->life);
-    thrum__free(d->workers);
     thrum__free(ex->runs);
     thrum__free(ex->trace);
     thrum__root_clear(&ex->object.root);
@@ -503,15 +547,32 @@ static void executor_destroy(thrum_executor *ex)
     thrum__free(ex);
 }
 
-static int start_threads(thrum_executor *ex)
+int thrum__threads_start(domain *d, int *err)
 {
-    domain *d = &ex->cpu;
-    for (int i = 0; i < d->own; i++) {
-        int err = thread_start(d->workers[i]);
+    *err = 0;
+    for (int i = 0; i < d->own; i++)
+        if ((*err = thread_start(d->workers[i])))
+            return i;
+    return d->own;
+}
+
+static void stop_all_threads(thrum_executor *ex, int domains)
+{
+    for (int number = 0; number < domains; number++)
+        thrum__threads_stop(thrum__domain(ex, number), thrum__domain(ex, number)->own);
+}
+
+static int start_all_threads(thrum_executor *ex)
+{
+    for (int number = 0; number < ex->domains; number++) {
+        domain *d = thrum__domain(ex, number);
+        int err, started = thrum__threads_start(d, &err);
         if (err) {
-            stop_threads(ex, i);
-            return thrum__fault(THRUM_ESYSTEM, "thrum_executor_new: the system gives no thread for worker %d of %d: %s",
-                                i, d->own, strerror(err));
+            thrum__threads_stop(d, started);
+            stop_all_threads(ex, number);
+            return thrum__fault(THRUM_ESYSTEM,
+                                "thrum_executor_new: the system gives no thread for worker %d of %d%s%s: %s", started,
+                                d->own, number ? " of domain " : "", number ? d->name : "", strerror(err));
         }
     }
     return 0;
@@ -530,11 +591,12 @@ thrum_executor *thrum_executor_new(const thrum_config *config)
     }
     ex->object.kind = THRUM__KIND_EXECUTOR;
     ex->generation = atomic_load_explicit(&generation, memory_order_relaxed);
+    ex->domains = 1;
     int err = read_config(ex, config ? config : &defaults);
-    if (!err && domain_init(ex))
-        err = thrum__fault(THRUM_ENOMEM, "thrum_executor_new: no memory for %d workers", ex->workers);
     if (!err)
-        err = start_threads(ex);
+        err = workers_init(ex);
+    if (!err)
+        err = start_all_threads(ex);
     if (err) {
         executor_destroy(ex);
         return NULL;
@@ -544,8 +606,7 @@ thrum_executor *thrum_executor_new(const thrum_config *config)
 
 /* ---- Ending ------------------------------------------------------------------------------------------------------- */
 
-/* Works in one of its tasks, however deep in other executors' waits the thread is. */
-static bool works_for(const thrum_executor *ex)
+bool thrum__works_for(const thrum_executor *ex)
 {
     for (const worker *w = thrum__self; w; w = w->outer)
         if (w->ex == ex)
@@ -561,11 +622,12 @@ int thrum_executor_free(thrum_executor *ex)
         executor_destroy(ex);
         return 0;
     }
-    if (works_for(ex))
+    if (thrum__works_for(ex))
         return thrum__fault(THRUM_EDEADLOCK, "thrum_executor_free: a task cannot free the executor that runs it");
     drain(ex);
-    stop_threads(ex, ex->workers);
-    /* A thread that added to the queue may not have given the lock back yet. */
+    stop_all_threads(ex, ex->domains);
+    /* A thread that added to the queue may not have given the lock back yet. Those who post to other domains are workers, or
+     * guests who have left. */
     thrum__lock_take(&ex->cpu.lock);
     thrum__lock_give(&ex->cpu.lock);
     int err = ex->trace ? thrum__trace_write(ex) : 0;
@@ -579,7 +641,7 @@ int thrum_executor_wait(thrum_executor *ex)
     int err = ex ? thrum__executor_usable(ex, "thrum_executor_wait") : thrum__last_code();
     if (err)
         return err;
-    if (works_for(ex))
+    if (thrum__works_for(ex))
         return thrum__fault(THRUM_EDEADLOCK,
                             "thrum_executor_wait: a task cannot wait for everything on its executor: it is "
                             "part of it");
@@ -601,7 +663,8 @@ int thrum_executor_workers(const thrum_executor *ex)
 
 int thrum_worker_index(void)
 {
-    return thrum__self && thrum__self->root ? thrum__self->index : -1;
+    const worker *self = thrum__self;
+    return self && self->root ? self->domain->base + self->index : -1;
 }
 
 /* ---- The default executor ----------------------------------------------------------------------------------------- */

@@ -377,7 +377,7 @@ void thrum__stand(worker *w)
 {
     domain *d = w->domain;
     uintptr_t nobody = 0;
-    if (w->stands || atomic_load_explicit(&d->handover, memory_order_relaxed) != 0)
+    if (!w->at_home || w->stands || atomic_load_explicit(&d->handover, memory_order_relaxed) != 0)
         return;
     if (atomic_load_explicit(&d->move_asked, memory_order_relaxed)) {
         atomic_store_explicit(&d->move_asked, false, memory_order_relaxed);
@@ -584,16 +584,17 @@ int thrum_scope_run(thrum_executor *ex, thrum_scope_fn *fn, void *arg)
 
 /* ---- Waiting ------------------------------------------------------------------------------------------------------ */
 
+/* Submitted functions are queued at home, detached ones where they were spawned. */
 static bool find_function(worker *w, thrum_handle *handle, found *f)
 {
-    bool own = queue_take_this(w->domain, handle);
+    bool own = w->at_home && queue_take_this(w->domain, handle);
     thrum_handle *function = own ? handle : thrum__queue_take(w->domain, handle);
     *f = (found){.kind = FOUND_FUNCTION, .handle = function};
     return function != NULL;
 }
 
-/* Something of what the handle stands for. Where there are no threads, a waiter outside tasks does whatever there is. */
-static bool find_for(worker *w, thrum_handle *handle, bool in_task, found *f)
+/* Something of what the handle stands for; `any`: or, failing that, of anything else. */
+static bool find_for(worker *w, thrum_handle *handle, bool any, found *f)
 {
     if (handle->work == WORK_GRAPH) {
         /* A run of the same graph: this one or, while this one is queued, the one that it waits for. The graph's address
@@ -605,7 +606,7 @@ static bool find_for(worker *w, thrum_handle *handle, bool in_task, found *f)
             if (thrum__post_take(w->domain, (enum post_level)level, handle->root, f))
                 return true;
     }
-    return find_function(w, handle, f) || (w->ex->threadless && !in_task && thrum__find(w, f));
+    return find_function(w, handle, f) || (any && thrum__find(w, f));
 }
 
 /* Sleeps until the handle is done or, where there are no threads, until there may be something to do. */
@@ -648,27 +649,29 @@ static bool spin_on(const thrum_handle *handle, int64_t ns)
     return false;
 }
 
-/* Where what others keep to themselves may be something that find_for looks for. */
-static bool may_look_behind_doors(const worker *w, const thrum_handle *handle, bool in_task)
+/* Where there are no threads, a waiter outside tasks does whatever there is. With `open` any waiter does, but on top of a
+ * task only as far as thrum__help_with_any allows. */
+static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool open)
 {
-    return handle->work == WORK_GRAPH || (w->ex->threadless && !in_task);
-}
-
-void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task)
-{
+    bool any = w->ex->threadless && !in_task;
     int64_t looking_since = 0;
     found f;
     while (!thrum__is_done(handle)) {
         thrum__sources_poll(w->ex);
-        if (find_for(w, handle, in_task, &f)) {
+        if (find_for(w, handle, any, &f)) {
             thrum__perform(w, &f);
+            looking_since = 0;
+            continue;
+        }
+        if (open && thrum__help_with_any(w)) {
             looking_since = 0;
             continue;
         }
         int64_t now = thrum__now();
         if (!looking_since)
             looking_since = now;
-        if (may_look_behind_doors(w, handle, in_task) && thrum__door_look(w, now) == LOOK_SHOWN)
+        /* Where what others keep to themselves may be something that is looked for here. */
+        if ((handle->work == WORK_GRAPH || any || open) && thrum__door_look(w, now) == LOOK_SHOWN)
             continue;
         if (now - looking_since < w->domain->spin_ns) {
             spin_on(handle, 200);
@@ -683,6 +686,16 @@ void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task)
     }
 }
 
+void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task)
+{
+    wait_helping(w, handle, in_task, false);
+}
+
+void thrum__wait_open_as(worker *w, thrum_handle *handle, bool in_task)
+{
+    wait_helping(w, handle, in_task, true);
+}
+
 /* The calling thread may be a worker of another executor, which must not do without it. */
 static void sleep_outside(thrum_handle *handle)
 {
@@ -694,13 +707,13 @@ static void sleep_outside(thrum_handle *handle)
         thrum__step_back(self);
 }
 
-static void wait_outside(thrum_handle *handle)
+static void wait_outside(thrum_handle *handle, bool open)
 {
     thrum_executor *ex = handle->ex;
     while (!thrum__is_done(handle)) {
         worker *guest = ex->callers_help ? thrum__guest_enter(ex, false) : NULL;
         if (guest) {
-            thrum__wait_as(guest, handle, false);
+            wait_helping(guest, handle, false, open);
             thrum__guest_leave(guest);
         } else if (!spin_on(handle, ex->cpu.spin_ns)) {
             sleep_outside(handle);
@@ -713,14 +726,25 @@ static bool calls_back(const thrum_handle *handle)
     return atomic_load_explicit(&handle->ender, memory_order_relaxed) == &thrum__self;
 }
 
-/* Whether the handle can only end after the calling task: it is the task's own, or that of a task which waits for the
- * task's, and so on. A handle in this chain is not done while the one before it is not, so the chain is there to walk. */
-static bool waits_for_itself(const worker *self, const thrum_handle *handle)
+/* Whether the handle can only end after the task: it is the task's own, or that of a task which waits for the task's, and so
+ * on. A handle in this chain is not done while the one before it is not, so the chain is there to walk. */
+static bool ends_after(const thrum__root *root, const thrum_handle *handle)
 {
-    const thrum_handle *at = self && self->root ? self->root->run : NULL;
+    const thrum_handle *at = root ? root->run : NULL;
     while (at && at != handle)
         at = atomic_load_explicit(&at->awaited_from, memory_order_acquire);
     return at == handle;
+}
+
+/* After the calling task, or after one beneath it on the stack. */
+static bool waits_for_itself(const worker *self, const thrum_handle *handle)
+{
+    if (!self)
+        return false;
+    bool itself = ends_after(self->root, handle);
+    for (const beneath *task = self->beneath; task && !itself; task = task->outer)
+        itself = ends_after(task->root, handle);
+    return itself;
 }
 
 void thrum__note_awaited(thrum_handle *handle, const worker *self)
@@ -746,27 +770,55 @@ int thrum_cancel(thrum_handle *handle)
     return 0;
 }
 
-int thrum_wait(thrum_handle *handle)
+/* In a task of another executor: does what there is at home, as long as there is something, and waits then. */
+static void wait_elsewhere(worker *self, thrum_handle *handle, bool open)
 {
-    if (!handle)
-        return thrum__fault(THRUM_EINVAL, "thrum_wait: the handle is NULL");
-    if (thrum__is_done(handle))
-        return thrum__handle_outcome(handle);
-    worker *self = thrum__self;
-    int err = thrum__executor_usable(handle->ex, "thrum_wait");
+    while (open && !thrum__is_done(handle) && thrum__help_with_any(self))
+        ;
+    wait_outside(handle, open);
+}
+
+/* Not for oneself. */
+static int may_wait(const worker *self, const thrum_handle *handle, const char *what)
+{
+    int err = thrum__executor_usable(handle->ex, what);
     if (err)
         return err;
     if (calls_back(handle))
-        return thrum__fault(THRUM_EDEADLOCK,
-                            "thrum_wait: a callback cannot wait for the run or function that called it");
+        return thrum__fault(THRUM_EDEADLOCK, "%s: a callback cannot wait for the run or function that called it", what);
     if (waits_for_itself(self, handle))
-        return thrum__fault(THRUM_EDEADLOCK, "thrum_wait: a task of %s%s%s cannot wait for it to end",
+        return thrum__fault(THRUM_EDEADLOCK, "%s: a task of %s%s%s cannot wait for it to end", what,
                             handle->graph ? "a run of graph '" : "a submitted function",
                             handle->graph ? handle->graph->names->graph : "", handle->graph ? "'" : "");
+    return 0;
+}
+
+static int wait_for(thrum_handle *handle, bool open, const char *what)
+{
+    if (!handle)
+        return thrum__fault(THRUM_EINVAL, "%s: the handle is NULL", what);
+    if (thrum__is_done(handle))
+        return thrum__handle_outcome(handle);
+    worker *self = thrum__self;
+    int err = may_wait(self, handle, what);
+    if (err)
+        return err;
     thrum__note_awaited(handle, self);
     if (self && self->ex == handle->ex)
-        thrum__wait_as(self, handle, self->root != NULL);
+        wait_helping(self, handle, self->root != NULL, open);
+    else if (self && self->root)
+        wait_elsewhere(self, handle, open);
     else
-        wait_outside(handle);
+        wait_outside(handle, open);
     return thrum__handle_outcome(handle);
+}
+
+int thrum_wait(thrum_handle *handle)
+{
+    return wait_for(handle, false, "thrum_wait");
+}
+
+int thrum_wait_open(thrum_handle *handle)
+{
+    return wait_for(handle, true, "thrum_wait_open");
 }

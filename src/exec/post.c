@@ -15,7 +15,8 @@
  *   1. A post keeps a strand in its run, which passes to whoever takes it. So a run does not end while something of it is
  *      posted, and its fields may be read by whoever holds the lock under which the post is in a list.
  *   2. A post is in one list at a time. It is part of the task's terms or of what holds its events, so posting needs no
- *      memory. A condition may name a task that is still posted: that would need a second post, and is an error.
+ *      memory. In a loop a task may become ready again while it is posted. That is counted in its state, and whoever takes
+ *      the post sends it again.
  *   3. A worker of another domain than the first has only tasks in hand that are pinned to its domain. What comes behind
  *      such a task is special, for freezing has seen to it, and is sent home if it is not of the same domain.
  *
@@ -28,6 +29,8 @@
 
 #include "base/alloc.h"
 #include "sys/barrier.h"
+
+#include <limits.h>
 
 void thrum__keep_strand(worker *w, thrum__run *run)
 {
@@ -62,7 +65,7 @@ static void unlink_locked(post_list *list, thrum__post *before, thrum__post *pos
 static void note_taken(const thrum__post *post)
 {
     if (!post->completed && thrum__is_special(post->task))
-        atomic_store_explicit(&thrum__terms_of(post->task)->state, THRUM__BACK, memory_order_relaxed);
+        atomic_fetch_add_explicit(&thrum__terms_of(post->task)->state, THRUM__BACK - THRUM__AWAY, memory_order_relaxed);
 }
 
 /* The oldest that belongs to the root, or is a task of the run that is to begin, if one is given. */
@@ -88,8 +91,12 @@ static bool is_empty(const post_list *list)
 
 /* ---- Posting ------------------------------------------------------------------------------------------------------ */
 
+/* Where there are no threads, whoever sleeps in a wait for it must do it: that one's address is read before, for the run may
+ * end at any moment. */
 void thrum__post_put(domain *d, enum post_level level, thrum__post *post)
 {
+    const thrum_handle *awaited = ((thrum__run *)post->run)->root->run;
+    _Atomic uint32_t *state = d->workers[0]->ex->threadless ? (_Atomic uint32_t *)&awaited->state : NULL;
     thrum__lock_take(&d->lock);
     append_locked(&d->posts[level], post);
     atomic_fetch_add_explicit(&d->waiting, 1, memory_order_seq_cst);
@@ -97,6 +104,8 @@ void thrum__post_put(domain *d, enum post_level level, thrum__post *post)
     thrum__lock_give(&d->lock);
     if (sleeper)
         thrum__wake_sleeper(sleeper);
+    if (state)
+        thrum__futex_wake(state, INT_MAX);
 }
 
 /* Takes this very worker off the sleepers' stack. Those above it are put back, on their behalf and with what sleeping asks
@@ -232,47 +241,91 @@ static enum post_level level_of(const thrum__terms *terms)
     return terms->priority > 0 ? POST_HIGH : terms->priority < 0 ? POST_LOW : POST_NORMAL;
 }
 
-static void fail_named_again(const thrum__run *run, const thrum_task *task)
-{
-    char room[80];
-    thrum__fault(THRUM_ECHOICE,
-                 "%s of graph '%s' was named again while it waited to run; a task with a priority, a pin or "
-                 "semaphores waits once at a time",
-                 thrum__task_label(task, room, sizeof room), run->handle->graph->names->graph);
-    thrum__root_fail(run->root, THRUM_ECHOICE, thrum__last_fault());
-}
-
-/* The task is going to wait; false if it does already. */
+/* The task is going to wait. False: it does so already, and has been counted once more. Release, with the acquire in
+ * stop_waiting: what made it ready happens before it runs once more. */
 static bool begin_waiting(thrum__terms *terms)
 {
-    uint32_t seen = atomic_load_explicit(&terms->state, memory_order_relaxed);
-    while (seen != THRUM__AWAY)
-        if (atomic_compare_exchange_weak_explicit(&terms->state, &seen, THRUM__AWAY, memory_order_relaxed,
-                                                  memory_order_relaxed))
-            return true;
-    return false;
+    uint32_t seen = atomic_load_explicit(&terms->state, memory_order_relaxed), next;
+    bool away;
+    do {
+        away = (seen & THRUM__POST_STATE) == THRUM__AWAY;
+        next = away ? seen + THRUM__ONCE_MORE : (seen & ~(uint32_t)THRUM__POST_STATE) | THRUM__AWAY;
+    } while (
+        !atomic_compare_exchange_weak_explicit(&terms->state, &seen, next, memory_order_acq_rel, memory_order_relaxed));
+    return !away;
+}
+
+/* It is about to begin. True: it is to be sent once more, which its state says already. */
+static bool stop_waiting(thrum__terms *terms)
+{
+    uint32_t seen = atomic_load_explicit(&terms->state, memory_order_relaxed), next;
+    do {
+        if ((seen & THRUM__POST_STATE) == THRUM__AWAY)
+            return false;
+        next = seen < THRUM__ONCE_MORE ? THRUM__NOT_POSTED
+                                       : ((seen - THRUM__ONCE_MORE) & ~(uint32_t)THRUM__POST_STATE) | THRUM__AWAY;
+    } while (
+        !atomic_compare_exchange_weak_explicit(&terms->state, &seen, next, memory_order_acq_rel, memory_order_relaxed));
+    return next != THRUM__NOT_POSTED;
+}
+
+static void keep(worker *w, thrum__run *run, thrum__terms *terms)
+{
+    thrum__keep_strand(w, run);
+    terms->post.run = run;
+}
+
+bool thrum__begin_waiting(worker *w, thrum__run *run, thrum_task *task)
+{
+    thrum__terms *terms = thrum__terms_of(task);
+    bool begins = begin_waiting(terms);
+    if (begins)
+        keep(w, run, terms);
+    return begins;
+}
+
+static void route(thrum__post *post, enum post_level level)
+{
+    const thrum__terms *terms = thrum__terms_of(post->task);
+    domain *d = thrum__domain(((thrum__run *)post->run)->handle->ex, terms->domain);
+    if (terms->worker >= 0)
+        post_to_worker(d->workers[terms->worker], post);
+    else
+        thrum__post_put(d, level, post);
 }
 
 void thrum__send(worker *w, thrum__run *run, thrum_task *task)
 {
     thrum__terms *terms = thrum__terms_of(task);
-    if (!begin_waiting(terms)) {
-        fail_named_again(run, task);
-        return;
-    }
-    thrum__keep_strand(w, run);
-    terms->post.run = run;
-    domain *d = thrum__domain(w->ex, terms->domain);
-    if (terms->worker >= 0)
-        post_to_worker(d->workers[terms->worker], &terms->post);
-    else
-        thrum__post_put(d, level_of(terms), &terms->post);
+    if (thrum__begin_waiting(w, run, task))
+        route(&terms->post, level_of(terms));
+}
+
+/* Others may wait for what it holds: it is not to wait long, even if it is not urgent itself. */
+void thrum__post_woken(thrum__post *post)
+{
+    route(post, thrum__terms_of(post->task)->priority > 0 ? POST_HIGH : POST_NORMAL);
+}
+
+bool thrum__take_woken(const worker *w, thrum__run *run, const thrum__post *post)
+{
+    if (!fits(w, thrum__terms_of(post->task)))
+        return false;
+    thrum__end_waiting(run, post);
+    return true;
+}
+
+/* The post's strand is not needed any more: the caller has its own. */
+void thrum__end_waiting(thrum__run *run, const thrum__post *post)
+{
+    note_taken(post);
+    atomic_fetch_sub_explicit(&run->strands, 1, memory_order_relaxed);
 }
 
 /* Low ones wait until nothing else is found. */
 static bool must_wait(const worker *w, const thrum__terms *terms)
 {
-    bool back = atomic_load_explicit(&terms->state, memory_order_relaxed) == THRUM__BACK;
+    bool back = (atomic_load_explicit(&terms->state, memory_order_relaxed) & THRUM__POST_STATE) == THRUM__BACK;
     return !fits(w, terms) || (terms->priority < 0 && terms->worker < 0 && !back);
 }
 
@@ -289,11 +342,22 @@ bool thrum__admit(worker *w, thrum__run *run, thrum_task *task)
     thrum__terms *terms = thrum__terms_of(task);
     if (!thrum__may_stay(w, run, task))
         return false;
-    atomic_store_explicit(&terms->state, THRUM__NOT_POSTED, memory_order_relaxed);
+    if (terms->acquire_count && !thrum__tokens_acquire(w, run, task))
+        return false;
+    if (stop_waiting(terms)) {
+        keep(w, run, terms);
+        route(&terms->post, level_of(terms));
+    }
     return true;
 }
 
 void thrum__skip(const thrum_task *task)
 {
-    atomic_store_explicit(&thrum__terms_of(task)->state, THRUM__NOT_POSTED, memory_order_relaxed);
+    thrum__tokens_skip(task);
+    _Atomic uint32_t *state = &thrum__terms_of(task)->state;
+    uint32_t seen = atomic_load_explicit(state, memory_order_relaxed);
+    while ((seen & THRUM__POST_STATE) == THRUM__BACK &&
+           !atomic_compare_exchange_weak_explicit(state, &seen, THRUM__NOT_POSTED, memory_order_relaxed,
+                                                  memory_order_relaxed))
+        ;
 }

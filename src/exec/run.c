@@ -375,10 +375,49 @@ static void consider_going_alone(worker *w, thrum__run *run)
         thrum__alone_again(w, run);
 }
 
+static bool gives_back(const thrum_task *task)
+{
+    return thrum__is_special(task) && thrum__terms_of(task)->release_count > 0;
+}
+
 /* In runs of every kind. */
-static thrum_task *complete_any(worker *w, thrum__run *run, const thrum_task *task)
+static thrum_task *complete_any_run(worker *w, thrum__run *run, const thrum_task *task)
 {
     return run->lanes ? thrum__pipelined_complete(w, run, task) : complete(w, run, task);
+}
+
+/* A task has completed that may have terms. */
+static thrum_task *complete_any(worker *w, thrum__run *run, const thrum_task *task)
+{
+    if (!gives_back(task))
+        return complete_any_run(w, run, task);
+    thrum_task *woken = thrum__tokens_release(w, run, task);
+    thrum_task *next = complete_any_run(w, run, task);
+    return woken && next ? more_urgent(w, run, woken, next) : woken ? woken : next;
+}
+
+/* The same of a condition, which has named `next`. */
+static thrum_task *complete_condition(worker *w, thrum__run *run, const thrum_task *task, thrum_task *next)
+{
+    thrum_task *woken = gives_back(task) ? thrum__tokens_release(w, run, task) : NULL;
+    return woken && next ? more_urgent(w, run, woken, next) : woken ? woken : next;
+}
+
+/* A task of a cancelled run. */
+static thrum_task *skip(worker *w, thrum__run *run, const thrum_task *task)
+{
+    if (thrum__is_special(task))
+        thrum__skip(task);
+    return thrum__is_condition(task) ? NULL : complete_any_run(w, run, task);
+}
+
+/* The way of most conditions: what turns a loop should cost little. */
+static inline thrum_task *step_condition(worker *w, thrum__run *run, const thrum_task *condition)
+{
+    thrum_task *next = ask_condition(run, condition);
+    if (atomic_load_explicit(&run->sharing, memory_order_relaxed) == RUN_SHARED)
+        consider_going_alone(w, run);
+    return next;
 }
 
 /* Tasks that are not just a function, cancelled runs, observers and traces, pipelined runs. The task to run next, or NULL. In
@@ -391,15 +430,15 @@ static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *
     bool completed = true;
     thrum_task *next = NULL;
     watch watch;
-    if (thrum__is_cancelled(attention)) {
-        if (thrum__is_special(task))
-            thrum__skip(task);
-        return condition ? NULL : complete_any(w, run, task);
-    }
+    if (kind == THRUM__IS_CONDITION && attention == 0 && !thrum__is_special(task))
+        return step_condition(w, run, task);
+    if (thrum__is_cancelled(attention))
+        return skip(w, run, task);
     if (thrum__is_special(task) && !thrum__admit(w, run, task))
         return NULL;
     uint64_t outer_iteration = w->iteration; /* the worker may be in the middle of another task that waits */
-    w->iteration = thrum__iteration_of(run, task);
+    if (run->lanes)
+        w->iteration = thrum__iteration_of(run, task);
     if (thrum__is_watched(attention))
         thrum__watch_begin(w, &watch, task, thrum_task_number(task));
     if (kind == THRUM__IS_CONDITION)
@@ -421,7 +460,7 @@ static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *
         completed = thrum__module_run(w, run, task);
     if (!completed)
         return NULL;
-    return condition ? next : complete_any(w, run, task);
+    return condition ? complete_condition(w, run, task, next) : complete_any(w, run, task);
 }
 
 /* Calls the task, and gives the one to run next without touching the deque, or NULL. `attention` is the root's: handed down
@@ -479,12 +518,18 @@ static void run_carefully(worker *w, thrum__run *run, thrum_task *task, int64_t 
     }
 }
 
-/* A task without successors. */
+static __attribute__((noinline)) void call_slowly(worker *w, thrum__run *run, thrum_task *task)
+{
+    while (task)
+        task = step_slowly(w, run, task);
+}
+
+/* A task without successors. If it is special, no task of the graph has any: it may be followed by one that has waited. */
 static HOT void call(worker *w, thrum__run *run, const uint32_t *attention, thrum_task *task)
 {
     __builtin_prefetch((const char *)task + AHEAD);
     if (__builtin_expect((int32_t)(__atomic_load_n(attention, __ATOMIC_RELAXED) | task->strong) < 0, 0))
-        step_slowly(w, run, task);
+        call_slowly(w, run, task);
     else
         task->fn.plain(task->arg);
 }
@@ -539,7 +584,7 @@ static void run_sources(worker *w, thrum__run *run, size_t from, size_t to, int6
     }
     thrum_task *const *at = run->sources + from, *const *end = run->sources + to;
     for (; at < end; at++) {
-        if ((*at)->next)
+        if ((*at)->next || thrum__is_special(*at))
             run_from(w, run, *at, base);
         else
             call(w, run, attention, *at);
@@ -625,7 +670,7 @@ static void note_pace(const worker *w, const thrum__run *run)
     if (!run->began)
         return;
     bool shared = atomic_load_explicit(&run->sharing, memory_order_relaxed) == RUN_SHARED;
-    int64_t all = (thrum__now() - run->began) * (shared ? w->domain->life.limit : 1);
+    int64_t all = (thrum__now() - run->began) * (shared ? w->ex->cpu.life.limit : 1);
     thrum_graph *graph = run->handle->graph;
     graph->task_ns = 1 + all / (int64_t)thrum__task_count(graph);
 }
@@ -637,6 +682,8 @@ static thrum_handle *leave(worker *w, thrum__run *run, int64_t base)
     while (lower(w, run)) {
         thrum_handle *handle = run->handle;
         note_pace(w, run);
+        if (handle->graph->terms && handle->graph->terms->uses)
+            thrum__tokens_end(run);
         if (handle->graph->conditions)
             thrum__graph_restore(handle->graph);
         if (!thrum__pending_lower(handle))

@@ -40,7 +40,7 @@
  * other thief can claim the same place, and the owner waits for FINISHED before it writes.
  *
  * A join is strict: it runs the scope's own children, and for a stolen one what lies above thief_first in its thief's
- * stack, that is, the child's descendants.
+ * stack, that is, the child's descendants. An open one runs whatever there is before it parks (nest.c).
  */
 #include "exec/exec_int.h"
 #include "exec/inside.h"
@@ -54,7 +54,7 @@
 enum { READY = THRUM__READY, COPY = 2, HEAP = 4, RUNNING = 8, WAITING = 16, FINISHED = 32, STATE_BITS = 63 };
 
 /* Bits of thrum_scope.more. */
-enum { MORE_ROOT = 1, MORE_GRAPHS = 2, MORE_DETACHED = 4 };
+enum { MORE_ROOT = 1, MORE_GRAPHS = 2, MORE_DETACHED = 4, MORE_OPEN = 8 };
 
 /* A worker without room: what scopes point to that must not push. */
 static const int64_t nobody_sleeps = 0;
@@ -144,14 +144,24 @@ static uintptr_t state_of(const thrum__spawn *place)
     return __atomic_load_n(&place->state, __ATOMIC_ACQUIRE);
 }
 
-/* Claims the victim's oldest child. With `helped`, a child that the victim stole from the thief and runs, only what
- * descends from it: places from helped->u.thief_first on. That must still be so after the claim: the victim may have
- * finished, and pushed something else at the same place; if it has not finished then, it had not at the claim. */
+/* Whether the place, in the victim's stack, is of something that descends from `helped`, a child which the victim stole and
+ * runs: it is from helped->u.thief_first on, the victim has not finished, and it is not of other work that the victim took on
+ * in an open join. After a claim both are sure: if the victim has not finished then, it had not at the claim; and work that
+ * it took on cannot end before a place of it that is claimed, so `strangers`, which was set before that place was shown (the
+ * claim is an acquire), is still there. */
+static bool descends_from(const thrum__spawn *helped, const worker *victim, const thrum__spawn *place)
+{
+    return place >= helped->u.thief_first && !is_settled(state_of(helped)) &&
+           place < atomic_load_explicit(&victim->strangers, memory_order_relaxed);
+}
+
+/* Claims the victim's oldest child; with `helped` only what descends from that. It must do so after the claim too: the victim
+ * may have finished, and pushed something else at the same place. */
 bool thrum__spawn_steal(worker *thief, worker *victim, const thrum__spawn *helped, found *f)
 {
     /* Acquire, with the owner's release in the join: the place below was emptied before bottom came back to it. */
     thrum__spawn *place = atomic_load_explicit(&victim->bottom, memory_order_acquire);
-    if (helped && place < helped->u.thief_first)
+    if (helped && !descends_from(helped, victim, place))
         return false;
     uintptr_t state = __atomic_load_n(&place->state, __ATOMIC_RELAXED);
     if (!(state & READY))
@@ -161,7 +171,7 @@ bool thrum__spawn_steal(worker *thief, worker *victim, const thrum__spawn *helpe
                                      __ATOMIC_RELAXED))
         return false;
     if (atomic_load_explicit(&victim->bottom, memory_order_relaxed) != place ||
-        (helped && is_settled(state_of(helped)))) {
+        (helped && !descends_from(helped, victim, place))) {
         wake_owner_if_waiting(victim, __atomic_exchange_n(&place->state, state, __ATOMIC_RELEASE));
         return false;
     }
@@ -220,8 +230,9 @@ static void park_for_thief(worker *w, thrum__spawn *place)
     thrum__step_back(w);
 }
 
-/* The child was stolen: help its thief, look a while, park. Returns when the place is FINISHED or READY again. */
-static void wait_for_thief(worker *w, thrum__spawn *place)
+/* The child was stolen: help its thief or, in an open join, anybody; look a while, park. Returns when the place is FINISHED
+ * or READY again. */
+static void wait_for_thief(worker *w, thrum__spawn *place, bool open)
 {
     int64_t looking_since = 0;
     for (;;) {
@@ -236,13 +247,19 @@ static void wait_for_thief(worker *w, thrum__spawn *place)
             looking_since = 0;
             continue;
         }
+        if (open && thrum__help_with_any(w)) {
+            looking_since = 0;
+            continue;
+        }
         int64_t now = thrum__now();
         if (!looking_since)
             looking_since = now;
-        if (state & RUNNING) {
+        if (state & RUNNING)
             thrum__count_owner(&w->tally.wasted, 1);
+        if (open)
+            thrum__door_look(w, now);
+        else if (state & RUNNING)
             thrum__door_look_at(thief, now);
-        }
         if (now - looking_since > w->domain->spin_ns)
             park_for_thief(w, place);
         for (int i = 0; i < 8 && !is_settled(state_of(place)); i++)
@@ -291,7 +308,7 @@ static bool take_newest_locked(worker *w, thrum__spawn *place, uintptr_t *state)
     return true;
 }
 
-static void join_newest(worker *w)
+static void join_newest(worker *w, bool open)
 {
     thrum__spawn *place = w->spawn.top - 1;
     uintptr_t state;
@@ -299,7 +316,7 @@ static void join_newest(worker *w)
     bool taken = take_newest_locked(w, place, &state);
     thrum__door_give(w);
     if (!taken)
-        wait_for_thief(w, place);
+        wait_for_thief(w, place, open);
     else if (!(state & FINISHED))
         run_own(w, place, state);
 }
@@ -352,7 +369,7 @@ static void run_graphs(worker *w, thrum_scope *scope)
         struct scope_graph *next = ordered->next;
         if (!is_cancelled(scope->root)) {
             if (w)
-                thrum__run_inside(w, ordered->graph, scope->root);
+                thrum__run_inside(w, ordered->graph, scope->root, scope->more & MORE_OPEN);
             else
                 thrum__root_fail(scope->root, THRUM_ENOMEM,
                                  "a graph in a scope needs a worker, and there was no memory for one");
@@ -419,6 +436,12 @@ void(thrum_spawn)(thrum_scope *scope, thrum_scope_fn *fn, void *arg)
 
 int(thrum_join)(thrum_scope *scope)
 {
+    return thrum__inline_join(scope);
+}
+
+int thrum_join_open(thrum_scope *scope)
+{
+    scope->more |= MORE_OPEN;
     return thrum__inline_join(scope);
 }
 
@@ -549,7 +572,7 @@ int thrum__join_slow(thrum_scope *scope)
     if (scope->more & MORE_GRAPHS)
         run_graphs(w, scope);
     while (w && w->spawn.top != scope->first)
-        join_newest(w);
+        join_newest(w, scope->more & MORE_OPEN);
     bool outside = scope->more & MORE_ROOT;
     scope->more = 0;
     return outside ? close_outside(w, scope) : thrum__root_code(scope->root);

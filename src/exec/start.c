@@ -156,7 +156,7 @@ static int start(thrum_graph *graph, thrum_handle *handle, struct times times, b
 
 int thrum__may_run_here(const thrum_handle *handle)
 {
-    return handle->graph->terms ? thrum__terms_check(handle->graph, handle->ex->workers, handle->ex->domains) : 0;
+    return handle->graph->terms ? thrum__terms_check(handle->graph, handle->ex->workers_in, handle->ex->domains) : 0;
 }
 
 /* A run that was cancelled while it was queued calls nothing of the user's any more. */
@@ -188,7 +188,13 @@ static void begin(thrum_handle *handle, worker *w)
         thrum__run_begin(handle, w);
 }
 
-void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root)
+/* Runs begin at home: a worker of another domain leaves that to others, and waits. */
+static worker *beginner(worker *w)
+{
+    return w->at_home ? w : NULL;
+}
+
+void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root, bool open)
 {
     bool now = false;
     if (thrum__fails_too_deep(w, root))
@@ -203,8 +209,11 @@ void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root)
     } else {
         thrum__note_awaited(handle, w);
         if (now)
-            begin(handle, w);
-        thrum__wait_as(w, handle, true);
+            begin(handle, beginner(w));
+        if (open)
+            thrum__wait_open_as(w, handle, true);
+        else
+            thrum__wait_as(w, handle, true);
     }
     thrum__handle_return(w, handle);
 }
@@ -263,17 +272,30 @@ static int runs_itself_error(const thrum_graph *graph)
                         graph->names->graph);
 }
 
-/* A task that runs its own graph would wait for a run that is queued behind its own. */
-static int runs_itself(const worker *self, const thrum_graph *graph)
+/* Whether a run of the graph is under way that can only end after the task: its own, its parents', or one that waits. */
+static bool is_part_of(const thrum__root *root, const thrum__run *run, const thrum_graph *graph)
 {
-    if (!self || !self->root || !self->root->run)
-        return 0;
-    for (const thrum__run *run = self->run; run; run = run->handle->parent)
+    if (!root || !root->run)
+        return false;
+    for (; run; run = run->handle->parent)
         if (run->handle->graph == graph)
-            return runs_itself_error(graph);
-    const thrum_handle *at = self->root->run;
+            return true;
+    const thrum_handle *at = root->run;
     for (; at; at = atomic_load_explicit(&at->awaited_from, memory_order_acquire))
         if (at->graph == graph)
+            return true;
+    return false;
+}
+
+/* A task that runs its own graph, or that of a task beneath it, would wait for a run that is queued behind its own. */
+static int runs_itself(const worker *self, const thrum_graph *graph)
+{
+    if (!self)
+        return 0;
+    if (is_part_of(self->root, self->run, graph))
+        return runs_itself_error(graph);
+    for (const beneath *task = self->beneath; task; task = task->outer)
+        if (is_part_of(task->root, task->run, graph))
             return runs_itself_error(graph);
     return 0;
 }
@@ -334,11 +356,11 @@ static int run_as(worker *w, thrum_graph *graph, struct times times, const worke
     int err = handle ? start(graph, handle, times, &now) : thrum__last_code();
     if (!err) {
         thrum__note_awaited(handle, from);
-        if (now && is_one_call(graph, times)) {
+        if (now && w->at_home && is_one_call(graph, times)) {
             thrum__call_only_task(w, handle);
             thrum__handle_lower(handle);
         } else if (now) {
-            begin(handle, w);
+            begin(handle, beginner(w));
         }
         thrum__wait_as(w, handle, from == w);
         err = thrum__handle_outcome(handle);

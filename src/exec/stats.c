@@ -37,14 +37,21 @@ int thrum_executor_stats(thrum_executor *ex, int worker, thrum_worker_stats *sta
     int err = ex ? thrum__executor_usable(ex, "thrum_executor_stats") : thrum__last_code();
     if (err)
         return err;
-    const domain *d = &ex->cpu;
-    int count = atomic_load_explicit(&d->count, memory_order_acquire);
-    if (worker < -1 || worker >= count)
-        return thrum__fault(THRUM_EINVAL, "thrum_executor_stats: there is no worker %d; the last one is number %d",
-                            worker, count - 1);
     thrum_worker_stats sum = {0};
-    for (int i = worker < 0 ? 0 : worker; i < (worker < 0 ? count : worker + 1); i++)
-        add(&sum, thrum__worker_stats(d->workers[i]));
+    int last = -1, found = 0;
+    for (int number = 0; number < ex->domains; number++) {
+        const domain *d = thrum__domain(ex, number);
+        for (int i = 0; i < atomic_load_explicit(&d->count, memory_order_acquire); i++) {
+            last = d->base + i;
+            if (worker != -1 && worker != last)
+                continue;
+            add(&sum, thrum__worker_stats(d->workers[i]));
+            found++;
+        }
+    }
+    if (!found)
+        return thrum__fault(THRUM_EINVAL, "thrum_executor_stats: there is no worker %d; the last one is number %d",
+                            worker, last);
     *stats = sum;
     return 0;
 }

@@ -15,7 +15,7 @@ void thrum__watch_begin(worker *w, watch *watch, const thrum_task *task, int64_t
                                     .name = names ? thrum__names_task(names, number) : "",
                                     .graph = names ? names->graph : "",
                                     .number = number,
-                                    .worker = w->index};
+                                    .worker = w->domain->base + w->index};
     if (w->ex->observer.begin) {
         thrum_task_info shown = watch->info;
         shown.number = number < 0 ? -1 : number;
@@ -57,18 +57,41 @@ int thrum__watch_hold_names(thrum_executor *ex, thrum_graph *graph)
                                        graph->names->graph);
 }
 
+static size_t domain_tracks(const domain *d, thrum__track *tracks)
+{
+    static const char *const kinds[] = {"worker", "stand-in", "caller"};
+    int count = atomic_load_explicit(&d->count, memory_order_acquire);
+    for (int i = 0; i < count; i++)
+        tracks[i] = (thrum__track){d->name ? d->name : "", kinds[d->workers[i]->kind],        i, d->base + i,
+                                   &d->workers[i]->ring,   thrum__worker_stats(d->workers[i])};
+    return (size_t)count;
+}
+
+/* Workers that thrum_executor_resize has put away: their numbers follow behind all others. */
+static size_t retired_tracks(const thrum_executor *ex, thrum__track *tracks, int next_number)
+{
+    size_t count = 0;
+    for (const worker *w = ex->retired; w; w = w->outer, count++)
+        if (tracks)
+            tracks[count] = (thrum__track){"",       "former worker",       (int)count, next_number + (int)count,
+                                           &w->ring, thrum__worker_stats(w)};
+    return count;
+}
+
 int thrum__trace_write(thrum_executor *ex)
 {
-    domain *d = &ex->cpu;
-    int count = atomic_load_explicit(&d->count, memory_order_acquire);
-    thrum__track *tracks = thrum__alloc((size_t)count * sizeof *tracks);
+    size_t most = retired_tracks(ex, NULL, 0), count = 0;
+    int next_number = 0;
+    for (int number = 0; number < ex->domains; number++)
+        next_number += thrum__domain(ex, number)->most;
+    most += (size_t)next_number;
+    thrum__track *tracks = thrum__alloc(most * sizeof *tracks);
     if (!tracks)
         return thrum__fault(THRUM_ENOMEM, "no memory to write the trace '%s'", ex->trace);
-    static const char *const kinds[] = {"worker", "stand-in", "caller"};
-    for (int i = 0; i < count; i++)
-        tracks[i] =
-            (thrum__track){kinds[d->workers[i]->kind], i, &d->workers[i]->ring, thrum__worker_stats(d->workers[i])};
-    int err = thrum__chrome_write(ex->trace, tracks, (size_t)count, ex->trace_begin);
+    for (int number = 0; number < ex->domains; number++)
+        count += domain_tracks(thrum__domain(ex, number), tracks + count);
+    count += retired_tracks(ex, tracks + count, next_number);
+    int err = thrum__chrome_write(ex->trace, tracks, count, ex->trace_begin);
     thrum__free(tracks);
     return err;
 }

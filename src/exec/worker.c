@@ -228,7 +228,7 @@ static void nap(worker *w)
 static bool look_around(worker *w, found *f)
 {
     for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
-        if (atomic_load_explicit(&w->ex->stop, memory_order_relaxed))
+        if (atomic_load_explicit(&w->domain->stop, memory_order_relaxed))
             return false;
         if (thrum__find(w, f)) {
             thrum__stand_down_busy(w);
@@ -248,7 +248,7 @@ static bool must_stop_searching(const worker *w)
     const domain *d = w->domain;
     thrum__life_view view = thrum__life_look(&d->life);
     return view.searching > 1 + d->life.limit / 4 || view.awake > d->life.limit || must_make_way(d) ||
-           atomic_load_explicit(&w->ex->stop, memory_order_relaxed);
+           atomic_load_explicit(&w->domain->stop, memory_order_relaxed);
 }
 
 /* Looks for work for a while; nobody looks long while too many others do. While there is only work that is better left
@@ -306,7 +306,7 @@ static void sleep_until_woken(worker *w)
     if (thrum__work_visible(d))
         thrum__wake_one(d);
     thrum__wake_pinned(d);
-    if (atomic_load_explicit(&w->ex->stop, memory_order_seq_cst)) {
+    if (atomic_load_explicit(&w->domain->stop, memory_order_seq_cst)) {
         int sleeper = thrum__life_wake_any(&d->life);
         if (sleeper >= 0)
             thrum__wake_sleeper(d->workers[sleeper]);
@@ -344,7 +344,7 @@ static void work_while_there_is_some(worker *w, found *f)
         } else {
             thrum__perform(w, f);
         }
-    } while (!atomic_load_explicit(&w->ex->stop, memory_order_relaxed) && !must_make_way(d) && thrum__find(w, f));
+    } while (!atomic_load_explicit(&w->domain->stop, memory_order_relaxed) && !must_make_way(d) && thrum__find(w, f));
     thrum__life_start_search(&d->life);
 }
 
@@ -352,10 +352,10 @@ static void work_while_there_is_some(worker *w, found *f)
 void thrum__live(worker *w)
 {
     found f;
-    while (!atomic_load_explicit(&w->ex->stop, memory_order_seq_cst)) {
+    while (!atomic_load_explicit(&w->domain->stop, memory_order_seq_cst)) {
         if (search(w, &f))
             work_while_there_is_some(w, &f);
-        else if (!atomic_load_explicit(&w->ex->stop, memory_order_seq_cst))
+        else if (!atomic_load_explicit(&w->domain->stop, memory_order_seq_cst))
             sleep_until_woken(w);
     }
 }

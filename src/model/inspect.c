@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading a graph: visiting, measuring, drawing. Each freezes the graph first, so that successors are in lists.
+ * Reading a graph: visiting and measuring. Both freeze the graph first, so that successors are in lists.
  */
 #include "model/graph_int.h"
 #include "model/next.h"
 
 #include "base/alloc.h"
-
-#include <string.h>
 
 /* A graph that is neither running nor failed, with its layout: 0 or an error. */
 static int readable(thrum_graph *graph, bool given, const char *what)
@@ -135,74 +133,5 @@ int thrum_graph_measure(thrum_graph *graph, double (*weight)(const thrum_task *t
     }
     thrum__free(reach);
     thrum__free(queue);
-    return err;
-}
-
-/* ---- DOT ---------------------------------------------------------------------------------------------------------- */
-
-static void put_quoted(FILE *out, const char *text)
-{
-    putc('"', out);
-    for (; *text; text++) {
-        if (*text == '\n') {
-            fputs("\\n", out);
-            continue;
-        }
-        if (*text == '"' || *text == '\\')
-            putc('\\', out);
-        putc(*text, out);
-    }
-    putc('"', out);
-}
-
-static const char *shape_of(const thrum_task *task)
-{
-    switch (thrum__kind_of(task)) {
-    case THRUM__IS_SCOPE:
-        return ", shape=box, peripheries=2";
-    case THRUM__IS_CONDITION:
-        return ", shape=diamond, style=solid";
-    case THRUM__IS_CHOICE:
-        return ", shape=diamond, style=solid, peripheries=2";
-    case THRUM__IS_MODULE:
-        return ", shape=tab, style=solid";
-    default:
-        return "";
-    }
-}
-
-static void put_task(const thrum_task *task, const thrum_task *const *successors, size_t count, void *arg)
-{
-    FILE *out = arg;
-    fprintf(out, "    t%lld [label=", (long long)thrum_task_number(task));
-    char number[32];
-    snprintf(number, sizeof number, "%lld", (long long)thrum_task_number(task));
-    const char *name = thrum_task_name(task);
-    put_quoted(out, *name ? name : number);
-    fprintf(out, "%s];\n", shape_of(task));
-    bool weak = thrum__is_condition(task);
-    for (size_t i = 0; i < count; i++) {
-        fprintf(out, "    t%lld -> t%lld", (long long)thrum_task_number(task),
-                (long long)thrum_task_number(successors[i]));
-        if (weak) /* a way back has no say in what stands above what */
-            fprintf(out, " [style=dashed, label=%zu%s]", i,
-                    thrum_task_number(successors[i]) <= thrum_task_number(task) ? ", constraint=false" : "");
-        fputs(";\n", out);
-    }
-}
-
-int thrum_graph_dot(thrum_graph *graph, FILE *out)
-{
-    int err = readable(graph, out != NULL, "thrum_graph_dot");
-    if (err)
-        return err;
-    fputs("digraph ", out);
-    put_quoted(out, graph->names->graph);
-    fputs(" {\n    node [shape=box, style=rounded, fontname=\"sans-serif\"];\n", out);
-    err = thrum_graph_visit(graph, put_task, out);
-    thrum__nexts_dot(graph, out);
-    fputs("}\n", out);
-    if (!err && ferror(out))
-        err = thrum__fault(THRUM_ESYSTEM, "thrum_graph_dot: the file cannot be written");
     return err;
 }

@@ -170,14 +170,12 @@ size_t thrum__nexts_bytes(const thrum_graph *graph)
     return (graph->nexts ? bytes_for(graph->nexts->capacity) : 0) + (graph->lanes ? graph->lanes->bytes : 0);
 }
 
-/* They have no say in what stands above what: all tasks shown are of one iteration. */
-void thrum__nexts_dot(const thrum_graph *graph, FILE *out)
+void thrum__nexts_visit(const thrum_graph *graph, void (*visit)(int64_t from, int64_t to, void *arg), void *arg)
 {
     size_t count;
     const struct next_edge *edges = edges_of(graph, &count);
     for (size_t i = 0; i < count; i++)
-        fprintf(out, "    t%lu -> t%lu [style=dashed, color=blue, constraint=false, label=\"next\"];\n",
-                (unsigned long)edges[i].from, (unsigned long)edges[i].to);
+        visit((int64_t)edges[i].from, (int64_t)edges[i].to, arg);
 }
 
 /* ---- Lanes -------------------------------------------------------------------------------------------------------- */

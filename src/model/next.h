@@ -80,6 +80,7 @@ void thrum__lanes_drop(thrum_graph *graph);
 void thrum__nexts_drop(thrum_graph *graph);
 int thrum__nexts_copy(const thrum_graph *graph, thrum_graph *clone);
 size_t thrum__nexts_bytes(const thrum_graph *graph);
-void thrum__nexts_dot(const thrum_graph *graph, FILE *out);
+/* Calls `visit` for every edge into the next iteration, with the numbers of its tasks. */
+void thrum__nexts_visit(const thrum_graph *graph, void (*visit)(int64_t from, int64_t to, void *arg), void *arg);
 
 #endif

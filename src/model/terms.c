@@ -6,15 +6,24 @@
 
 #include "base/alloc.h"
 #include "model/graph_int.h"
+#include "model/semaphore.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- The table ---------------------------------------------------------------------------------------------------- */
 
+thrum__terms_table *thrum__terms_table_of(thrum_graph *graph)
+{
+    if (!graph->terms)
+        graph->terms = thrum__zalloc(sizeof *graph->terms);
+    return graph->terms;
+}
+
 static int table_reserve(thrum_graph *graph, size_t number)
 {
-    thrum__terms_table *table = graph->terms;
-    if (!table && !(table = graph->terms = thrum__zalloc(sizeof *table)))
+    thrum__terms_table *table = thrum__terms_table_of(graph);
+    if (!table)
         return THRUM_ENOMEM;
     if (number < table->capacity)
         return 0;
@@ -63,8 +72,12 @@ void thrum__terms_drop(thrum_graph *graph)
 {
     if (!graph->terms)
         return;
-    for (size_t i = 0; i < graph->terms->capacity; i++)
+    for (size_t i = 0; i < graph->terms->capacity; i++) {
+        if (graph->terms->of[i])
+            thrum__demands_drop(graph->terms->of[i]);
         thrum__free(graph->terms->of[i]);
+    }
+    thrum__uses_drop(graph->terms);
     thrum__free(graph->terms->of);
     thrum__free(graph->terms);
     graph->terms = NULL;
@@ -81,7 +94,7 @@ int thrum__terms_copy(const thrum_task *task, thrum_task *copy)
     to->priority = from->priority;
     to->worker = from->worker;
     to->domain = from->domain;
-    return 0;
+    return thrum__demands_copy(from, to);
 }
 
 /* ---- Freezing ----------------------------------------------------------------------------------------------------- */
@@ -122,9 +135,9 @@ static void note_terms(thrum__terms_table *table, const thrum_task *task)
 {
     const thrum__terms *terms = thrum__terms_of(task);
     table->priorities |= terms->priority != THRUM_NORMAL;
-    if (terms->worker > table->most_worker) {
-        table->most_worker = terms->worker;
-        table->at_worker = task;
+    if (terms->domain < THRUM__DOMAINS_MOST && terms->worker > table->most[terms->domain].worker) {
+        table->most[terms->domain].worker = terms->worker;
+        table->most[terms->domain].at = task;
     }
     if (terms->domain > table->most_domain) {
         table->most_domain = terms->domain;
@@ -174,8 +187,9 @@ int thrum__terms_lay_out(thrum_graph *graph)
     if (!table)
         return 0;
     table->priorities = false;
-    table->most_worker = -1;
     table->most_domain = 0;
+    for (int d = 0; d < THRUM__DOMAINS_MOST; d++)
+        table->most[d].worker = -1;
     int err = give_terms(graph);
     for (thrum_task *t = thrum__task_first(graph); t && !err; t = thrum__task_after(graph, t)) {
         if (t->next && !(t->next & THRUM__ONE) && has_special_successor(t))
@@ -190,22 +204,30 @@ int thrum__terms_lay_out(thrum_graph *graph)
     return thrum__fault(THRUM_ENOMEM, "thrum_graph_freeze: no memory to lay out graph '%s'", graph->names->graph);
 }
 
-int thrum__terms_check(const thrum_graph *graph, int workers, int domains)
+static int no_such_worker(const thrum_graph *graph, int domain, int workers)
+{
+    char room[80], where[40] = "the executor";
+    if (domain > 0)
+        snprintf(where, sizeof where, "domain %d of the executor", domain);
+    return thrum__fault(THRUM_EINVAL, "%s of graph '%s' is pinned to worker %d, but %s has %d worker%s, from 0 on",
+                        thrum__task_label(graph->terms->most[domain].at, room, sizeof room), graph->names->graph,
+                        graph->terms->most[domain].worker, where, workers, workers == 1 ? "" : "s");
+}
+
+int thrum__terms_check(const thrum_graph *graph, const int *workers, int domains)
 {
     const thrum__terms_table *table = graph->terms;
     char room[80];
     if (!table)
         return 0;
-    if (table->most_worker >= workers)
-        return thrum__fault(THRUM_EINVAL,
-                            "%s of graph '%s' is pinned to worker %d, but the executor has %d worker%s, from 0 on",
-                            thrum__task_label(table->at_worker, room, sizeof room), graph->names->graph,
-                            table->most_worker, workers, workers == 1 ? "" : "s");
     if (table->most_domain >= domains)
         return thrum__fault(THRUM_EINVAL,
                             "%s of graph '%s' is pinned to domain %d, but the executor has %d domain%s, from 0 on",
                             thrum__task_label(table->at_domain, room, sizeof room), graph->names->graph,
                             table->most_domain, domains, domains == 1 ? "" : "s");
+    for (int d = 0; d <= table->most_domain; d++)
+        if (table->most[d].worker >= workers[d])
+            return no_such_worker(graph, d, workers[d]);
     return 0;
 }
 

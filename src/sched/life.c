@@ -48,9 +48,14 @@ int thrum__life_init(thrum__life *life, int limit, int most, int awake)
     life->below = thrum__zalloc((size_t)most * sizeof life->below[0]);
     if (!life->below)
         return -1;
+    thrum__life_reset(life, limit, awake);
+    return 0;
+}
+
+void thrum__life_reset(thrum__life *life, int limit, int awake)
+{
     life->limit = limit;
     life->word = pack(life, (struct fields){0, (unsigned)awake, (unsigned)awake, 0});
-    return 0;
 }
 
 void thrum__life_fini(thrum__life *life)

@@ -34,7 +34,7 @@ enum { THRUM__LIFE_MOST = 4000 }; /* workers of one domain, guests and stand-ins
 
 typedef struct thrum__life {
     _Alignas(64) int64_t word; /* shared with the inline functions of scope.h, so a plain type with atomic accesses */
-    int limit;                 /* as many may be awake; constant */
+    int limit;                 /* as many may be awake; constant while somebody looks */
     _Atomic uint16_t *below;   /* for each worker asleep: the index + 1 of the one under it in the stack */
 } thrum__life;
 
@@ -45,6 +45,8 @@ typedef struct thrum__life_view {
 
 /* `most` workers at most; `awake` of them start as searching. 0, or -1 without memory. */
 int thrum__life_init(thrum__life *life, int limit, int most, int awake);
+/* The same without memory, for as many at most as before, while nobody looks at it. */
+void thrum__life_reset(thrum__life *life, int limit, int awake);
 void thrum__life_fini(thrum__life *life);
 thrum__life_view thrum__life_look(const thrum__life *life);
 

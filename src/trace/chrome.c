@@ -53,17 +53,21 @@ static void put_stats(FILE *out, const thrum__track *track)
     fprintf(out,
             ",\n{\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"name\":\"thrum_stats\",\"args\":{\"steals\":%llu,"
             "\"wasted_steals\":%llu,\"sleeps\":%llu,\"wakes\":%llu,\"naps\":%llu}}",
-            track->index, (unsigned long long)s->steals, (unsigned long long)s->wasted_steals,
+            track->number, (unsigned long long)s->steals, (unsigned long long)s->wasted_steals,
             (unsigned long long)s->sleeps, (unsigned long long)s->wakes, (unsigned long long)s->naps);
 }
 
 static void put_track(FILE *out, const thrum__track *track, int64_t begin, const char *comma)
 {
-    fprintf(out, "%s\n{\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"%s %d\"}}",
-            comma, track->index, track->kind, track->index);
+    char name[160];
+    snprintf(name, sizeof name, "%.100s%s%s %d", track->domain, *track->domain ? " " : "", track->kind, track->index);
+    fprintf(out, "%s\n{\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":", comma,
+            track->number);
+    put_text(out, name);
+    fputs("}}", out);
     put_stats(out, track);
     for (uint64_t i = 0; i < thrum__ring_count(track->ring); i++)
-        put_event(out, thrum__ring_get(track->ring, i), track->index, begin);
+        put_event(out, thrum__ring_get(track->ring, i), track->number, begin);
 }
 
 int thrum__chrome_write(const char *path, const thrum__track *tracks, size_t count, int64_t begin)

@@ -14,8 +14,9 @@
 #include <stddef.h>
 
 typedef struct thrum__track {
-    const char *kind;
-    int index;
+    const char *domain, *kind; /* domain: "" for the first */
+    int index;                 /* in its domain */
+    int number;                /* in the executor; each track has another */
     const thrum__ring *ring;
     thrum_worker_stats stats;
 } thrum__track;

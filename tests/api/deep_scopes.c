@@ -8,20 +8,17 @@
 #include <sys/resource.h>
 #include <ucontext.h>
 
-#if defined(__SANITIZE_THREAD__)
-#define SANITIZED_THREAD 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SANITIZED_THREAD 1
-#endif
-#endif
-#if defined(SANITIZED_THREAD) || defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
+#if SANITIZED_THREAD || defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
 #define LARGE_FRAMES 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define LARGE_FRAMES 1
+#endif
 #endif
 
 /* ThreadSanitizer keeps a stack of its own, of 65,536 calls, and crashes beyond: there the stacks are small, so that thrum's
  * end comes first. */
-#ifdef SANITIZED_THREAD
+#if SANITIZED_THREAD
 static const char stack_megabytes[] = "2";
 
 static void limit_first_stack(void)
@@ -299,7 +296,7 @@ TEST(work_nested_in_other_ways_fails_with_a_sentence_too)
 
 /* ---- Stacks that are not the thread's own ------------------------------------------------------------------------- */
 
-#ifndef SANITIZED_THREAD
+#if !SANITIZED_THREAD
 static ucontext_t outside, on_other_stack;
 static struct level other_top;
 static int other_err;
@@ -374,7 +371,7 @@ int main(void)
 #ifndef THRUM_INLINE
         cmocka_unit_test(work_nested_in_other_ways_fails_with_a_sentence_too),
 #endif
-#ifndef SANITIZED_THREAD
+#if !SANITIZED_THREAD
         cmocka_unit_test(on_a_stack_of_the_programs_own_nothing_is_too_deep),
 #endif
         cmocka_unit_test(a_scope_that_does_not_lie_on_the_stack_is_judged_by_the_stack),

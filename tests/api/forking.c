@@ -8,16 +8,7 @@
 #include <unistd.h>
 
 /* ThreadSanitizer cannot follow a child of a program with threads that makes threads of its own. */
-#if defined(__SANITIZE_THREAD__)
-#define CHILD_HAS_THREADS 0
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CHILD_HAS_THREADS 0
-#endif
-#endif
-#ifndef CHILD_HAS_THREADS
-#define CHILD_HAS_THREADS 1
-#endif
+enum { CHILD_HAS_THREADS = !SANITIZED_THREAD };
 
 static thrum_executor *executor_of_the_child(void)
 {

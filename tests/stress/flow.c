@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random graphs with branches, loops and choices against a sequential oracle (flow_program.h): several at once on one
+ * Random graphs with branches, loops, choices, modules, events, priorities, pins, domains and semaphores against a sequential
+ * oracle (flow_program.h): several at once on one
  * executor, again and again, run to their end, failing, and cancelled at random moments.
  */
 #include "executors.h"
@@ -10,6 +11,8 @@
 static struct stress stress;
 
 enum { MOST_PROGRAMS = 3 };
+
+static struct postman postman;
 
 struct trial {
     struct stress_course *course;
@@ -44,7 +47,8 @@ static void run_alone(struct trial *trial, size_t which, int rounds)
     program_prepare(program, rounds);
     int code = random_chance(&trial->random, 50) ? thrum_run_n(trial->ex, program->graph, (uint64_t)rounds)
                                                  : thrum_run_until(trial->ex, program->graph, has_run_enough, program);
-    stress_check(trial->course, code == 0);
+    if (code)
+        stress_fail(trial->course, thrum_message(NULL));
     check(trial, which, false, code);
 }
 
@@ -113,10 +117,11 @@ static void cancel_from_outside(struct trial *trial)
 static void trial_of_seed(struct stress_course *course)
 {
     struct trial trial = {.course = course, .random = random_new(course->seed)};
-    trial.ex = executor_kept(random_below(&trial.random, EXECUTOR_KINDS));
+    size_t kind = random_below(&trial.random, EXECUTOR_KINDS);
+    trial.ex = executor_kept(kind);
     trial.count = random_between(&trial.random, 1, MOST_PROGRAMS);
     for (size_t i = 0; i < trial.count; i++)
-        trial.programs[i] = program_new(random_next(&trial.random));
+        trial.programs[i] = program_new(random_next(&trial.random), &executor_kinds[kind], &postman);
     for (size_t i = 0; i < trial.count; i++)
         run_alone(&trial, i, 1);
     for (size_t step = random_between(&trial.random, 2, 5); step > 0; step--) {
@@ -133,9 +138,13 @@ static void trial_of_seed(struct stress_course *course)
 TEST(random_control_flow_does_what_the_oracle_does)
 {
     struct stress_course course = stress_course(&stress);
+    postman_begin(&postman);
+    shared_begin();
     while (stress_next(&course))
         trial_of_seed(&course);
+    postman_end(&postman);
     executors_free_kept();
+    shared_end();
     stress_report(&course, "programs");
 }
 

@@ -487,25 +487,30 @@ static void count_visit(const thrum_task *task, const thrum_task *const *success
 
 static enum outcome inspect_scenario(void)
 {
-    thrum_graph *graph = thrum_graph_new("inspected");
-    if (!graph)
+    thrum_graph *graph = thrum_graph_new("inspected"), *module = thrum_graph_new("module");
+    if (!graph || !module) {
+        thrum_graph_free(graph);
+        thrum_graph_free(module);
         return REPORTED;
+    }
+    thrum_precede(thrum_placeholder_new(module), thrum_placeholder_new(module));
     thrum_task *a = thrum_placeholder_new(graph), *b = thrum_placeholder_new(graph);
     thrum_task_set_name(a, "a name");
     thrum_precede(b, a);
+    thrum_module_new(graph, module);
     thrum_graph_stats stats = {0};
     int visits = 0;
     FILE *nowhere = fopen("/dev/null", "w");
     int codes[] = {thrum_graph_measure(graph, NULL, NULL, &stats), thrum_graph_visit(graph, count_visit, &visits),
                    thrum_graph_dot(graph, nowhere)};
     fclose(nowhere);
-    bool right = stats.tasks == 2 && stats.edges == 1 && visits == 2;
+    bool right = stats.tasks == 3 && stats.edges == 1 && visits == 3;
     enum outcome outcome = DONE;
     for (size_t i = 0; i < COUNT_OF(codes) && outcome == DONE; i++)
         outcome = outcome_of(codes[i], true);
     if (outcome == DONE && !right)
         outcome = WRONG;
-    return thrum_graph_free(graph) ? WRONG : outcome;
+    return thrum_graph_free(graph) || thrum_graph_free(module) ? WRONG : outcome;
 }
 
 TEST(measuring_visiting_and_drawing)

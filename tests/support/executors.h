@@ -8,6 +8,8 @@
 
 #include "test.h"
 
+static const thrum_domain_config two_domains[] = {{"left", 1}, {"right", 2}};
+
 static const thrum_config executor_kinds[] = {
     {.threadless = true},
     {.workers = 1},
@@ -17,6 +19,8 @@ static const thrum_config executor_kinds[] = {
     {.workers = 8},
     {.workers = 1, .callers = THRUM_CALLERS_BLOCK},
     {.workers = 2, .callers = THRUM_CALLERS_BLOCK},
+    {.workers = 1, .domains = two_domains, .domain_count = 2},
+    {.workers = 2, .domains = two_domains, .domain_count = 2},
 };
 enum { EXECUTOR_KINDS = COUNT_OF(executor_kinds) };
 

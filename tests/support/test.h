@@ -29,6 +29,19 @@
 
 #include "watchdog.h"
 
+/* ThreadSanitizer slows tasks down tenfold and more, so what tests sheer size is smaller with it, and some things it cannot
+ * follow at all. */
+#if defined(__SANITIZE_THREAD__)
+#define SANITIZED_THREAD 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SANITIZED_THREAD 1
+#endif
+#endif
+#ifndef SANITIZED_THREAD
+#define SANITIZED_THREAD 0
+#endif
+
 /* cmocka catches crashes and jumps out of the test, which cannot work when another thread than the test's own crashed.
  * So each test puts back the handlers that were there before: a crash ends the program, or a sanitizer reports it. */
 static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS};
