@@ -45,7 +45,7 @@ struct reader {
     struct edge *edges;
     size_t edge_count, edge_room;
     size_t statements; /* that have been begun */
-    bool next;         /* the attributes just read have iteration=next */
+    bool next;         /* the attributes just read have label=next */
 };
 
 /* The nodes that one end of an edge stands for. */
@@ -431,6 +431,8 @@ static void read_attribute(struct reader *r, size_t number, const char *name)
         html = r->kind == HTML;
         value = take_name(r, "the attribute's value");
     }
+    if (!r->failed && value && strcmp(key, "label") == 0 && strcmp(value, "next") == 0)
+        r->next = true;
     if (!r->failed && value && number != SIZE_MAX) {
         if (strcmp(key, "label") == 0 && !html)
             set_label(r, number, name, value);
@@ -439,8 +441,6 @@ static void read_attribute(struct reader *r, size_t number, const char *name)
         else if (strcmp(key, "shape") == 0)
             set_shape(r, number, value);
     }
-    if (!r->failed && value && number == SIZE_MAX && strcmp(key, "iteration") == 0)
-        r->next = strcmp(value, "next") == 0;
     free(key);
     free(value);
 }

@@ -46,9 +46,10 @@ THRUM_API int thrum_task_pin_domain(thrum_task *task, int domain);
  * it again and again. But it holds nothing while it waits, so tasks that list the same semaphores in different orders do not
  * block each other.
  *
- * Tokens belong to the run of the task's graph (the graph of a module has its own run, and so has each of the n of
- * thrum_run_n). One task may take them and another of the same graph give them back, for a region of several tasks: but then
- * a task inside the region that waits for more tokens can wait for ever, as with locks. Let the first task take all.
+ * Tokens belong to the run of the task's graph. The graph of a module has its own run; each of the n of thrum_run_n is one,
+ * but all iterations of a pipelined run together. One task may take tokens and another of the same graph give them back, for
+ * a region of several tasks: but then a task inside the region that waits for more tokens can wait for ever, as with locks.
+ * Let the first task take all.
  *
  * A task that gives back more than its run holds fails the run with THRUM_ESEMAPHORE. So does the end of a run that holds
  * tokens still. A run that failed or was cancelled takes no more tokens, what waits for some leaves at once, and tasks that

@@ -430,8 +430,9 @@ static bool claim_look(watched_door *watched, int64_t now)
 enum look thrum__door_look_at(worker *victim, int64_t now)
 {
     watched_door *watched = &victim->watched;
-    if (now < get(&watched->not_before))
-        return LOOK_WAIT;
+    int64_t wait = get(&watched->not_before) - now;
+    if (wait > 0)
+        return wait <= ANSWER_NS ? LOOK_SOON : LOOK_WAIT;
     if (!thrum__door_hides(victim))
         return LOOK_NOTHING;
     if (!claim_look(watched, now))
@@ -445,7 +446,7 @@ enum look thrum__door_look_at(worker *victim, int64_t now)
     ask(victim);
     set(&watched->asked, now);
     set(&watched->not_before, now + ANSWER_NS);
-    return LOOK_WAIT;
+    return LOOK_SOON;
 }
 
 enum look thrum__door_look(worker *w, int64_t now)
@@ -457,7 +458,7 @@ enum look thrum__door_look(worker *w, int64_t now)
         enum look look = d->workers[i] == w ? LOOK_NOTHING : thrum__door_look_at(d->workers[i], now);
         if (look == LOOK_SHOWN)
             return look;
-        if (look == LOOK_WAIT)
+        if (look > all)
             all = look;
     }
     return all;

@@ -240,7 +240,8 @@ struct domain {
     int base;              /* added to a worker's index it gives its number in the executor */
     _Atomic uint32_t stop; /* its threads are to end */
     char *name;
-    int64_t spin_ns;
+    int64_t spin_ns;            /* see thrum__spin_ns */
+    int cores;                  /* that its workers may use; 0: enough for all */
     int spares, spares_most;    /* ex->lock */
     _Atomic uint32_t napping;   /* workers that search with long pauses */
     _Atomic uint32_t published; /* a futex to wake them by */
@@ -406,14 +407,21 @@ void thrum__live(worker *w);
 /* Parks until it has been taken off the stack of sleepers. */
 void thrum__sleep_counted(worker *w);
 
+/* How long a thread that is awake looks for something before it sleeps. Looking is for machines where the one looked at can
+ * run meanwhile: not while more workers are awake than there are cores. */
+static inline int64_t thrum__spin_ns(const domain *d)
+{
+    return d->cores && thrum__life_look(&d->life).awake > d->cores ? 0 : d->spin_ns;
+}
+
 /* ---- door.c ------------------------------------------------------------------------------------------------------- */
 
-enum look { LOOK_NOTHING, LOOK_WAIT, LOOK_SHOWN };
+enum look { LOOK_NOTHING, LOOK_WAIT, LOOK_SOON, LOOK_SHOWN };
 
 /* Whether the worker keeps work to itself: a glance. */
 bool thrum__door_hides(const worker *victim);
 /* Looks for work that others keep to themselves, and asks for it, now or later, or goes and gets it. LOOK_WAIT: there is
- * some, look again soon; LOOK_SHOWN: some has been shown just now. */
+ * some, look again now and then; LOOK_SOON: in a moment (an answer may be due); LOOK_SHOWN: some has been shown just now. */
 enum look thrum__door_look(worker *w, int64_t now);
 enum look thrum__door_look_at(worker *victim, int64_t now);
 /* For a new worker, where there is no membarrier. */

@@ -432,7 +432,8 @@ static void set_spin(thrum_executor *ex, const thrum_machine_info *machine)
 {
     int64_t ns = thrum__option_number(THRUM__OPT_SPIN) * 1000;
     int all = ex->workers;
-    ex->cpu.spin_ns = ex->workers > machine->usable || machine->usable == 1 ? 0 : ns;
+    ex->cpu.spin_ns = machine->usable == 1 ? 0 : ns;
+    ex->cpu.cores = ex->workers > machine->usable ? machine->usable : 0;
     for (int number = 1; number < ex->domains; number++)
         all += ex->workers_in[number];
     for (int number = 1; number < ex->domains; number++)

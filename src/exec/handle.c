@@ -673,7 +673,7 @@ static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool ope
         /* Where what others keep to themselves may be something that is looked for here. */
         if ((handle->work == WORK_GRAPH || any || open) && thrum__door_look(w, now) == LOOK_SHOWN)
             continue;
-        if (now - looking_since < w->domain->spin_ns) {
+        if (now - looking_since < thrum__spin_ns(w->domain)) {
             spin_on(handle, 200);
             if (now - looking_since > THRUM__POLITE_NS)
                 sched_yield();
@@ -715,7 +715,7 @@ static void wait_outside(thrum_handle *handle, bool open)
         if (guest) {
             wait_helping(guest, handle, false, open);
             thrum__guest_leave(guest);
-        } else if (!spin_on(handle, ex->cpu.spin_ns)) {
+        } else if (!spin_on(handle, thrum__spin_ns(&ex->cpu))) {
             sleep_outside(handle);
         }
     }

@@ -260,7 +260,7 @@ static void wait_for_thief(worker *w, thrum__spawn *place, bool open)
             thrum__door_look(w, now);
         else if (state & RUNNING)
             thrum__door_look_at(thief, now);
-        if (now - looking_since > w->domain->spin_ns)
+        if (now - looking_since > thrum__spin_ns(w->domain))
             park_for_thief(w, place);
         for (int i = 0; i < 8 && !is_settled(state_of(place)); i++)
             thrum__relax();

@@ -210,7 +210,7 @@ static bool must_make_way(const domain *d)
     return atomic_load_explicit(&d->returning, memory_order_relaxed) != 0;
 }
 
-enum { LOOKS_PER_CLOCK = 4, PAUSES_PER_LOOK = 2, NAP_NS = 50000 };
+enum { LOOKS_PER_CLOCK = 4, PAUSES_PER_LOOK = 2, NAP_NS = 50000, ASKING_NS = 10000 };
 
 /* Until something is published, but not long. */
 static void nap(worker *w)
@@ -252,11 +252,13 @@ static bool must_stop_searching(const worker *w)
 }
 
 /* Looks for work for a while; nobody looks long while too many others do. While there is only work that is better left
- * where it is, the worker naps between looks: it counts as searching, so that nobody is woken for it. */
+ * where it is, the worker naps between looks: it counts as searching, so that nobody is woken for it. It does not nap where an
+ * answer is due: after a nap it may find that the one it asked has answered by taking its work for itself. But whoever
+ * asks in vain again and again naps too. */
 static bool search(worker *w, found *f)
 {
     domain *d = w->domain;
-    int64_t begin = 0, nothing_since = 0;
+    int64_t begin = 0, nothing_since = 0, awake_since = 0;
     for (;;) {
         if (look_around(w, f))
             return true;
@@ -265,19 +267,21 @@ static bool search(worker *w, found *f)
             return thrum__stand_down(w, f);
         int64_t now = thrum__now();
         if (!begin)
-            begin = nothing_since = now;
+            begin = nothing_since = awake_since = now;
         enum look look = thrum__door_look(w, now);
         if (look == LOOK_SHOWN)
             continue;
-        if (look == LOOK_NOTHING && now - nothing_since >= d->spin_ns)
+        int64_t spin = thrum__spin_ns(d);
+        if (look == LOOK_NOTHING && now - nothing_since >= spin)
             return thrum__stand_down(w, f);
-        if (look == LOOK_WAIT) {
+        if (look != LOOK_NOTHING)
             nothing_since = now;
-            if (now - begin > d->spin_ns) {
-                if (thrum__stand_down(w, f))
-                    return true;
-                nap(w);
-            }
+        bool may_nap = look == LOOK_WAIT || (look == LOOK_SOON && now - awake_since > ASKING_NS);
+        if (may_nap && now - begin > spin) {
+            if (thrum__stand_down(w, f))
+                return true;
+            nap(w);
+            awake_since = thrum__now();
         }
         if (now - begin > THRUM__POLITE_NS)
             sched_yield();

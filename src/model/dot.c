@@ -113,7 +113,7 @@ static void put_edge_to_next_iteration(int64_t from, int64_t to, void *arg)
     put_id(level, from);
     fputs(" -> ", level->picture->out);
     put_id(level, to);
-    fputs(" [style=dashed, color=blue, constraint=false, label=\"next\", iteration=next];\n", level->picture->out);
+    fputs(" [style=dashed, color=blue, constraint=false, label=\"next\"];\n", level->picture->out);
 }
 
 static void put_graph(struct level *level, thrum_graph *graph)

@@ -5,7 +5,7 @@
  * The Taskflow paper (Huang, Lin, Lin and Lin, TPDS 2022; theorem 3) bounds wasted steals by MAX_STEALS * (|W| + |D| * E / e):
  * every worker tries MAX_STEALS times, and one thief per domain goes on trying as long as the longest task takes, E. Here
  * no thief does, so there is no term with E. A search that finds nothing, nor anybody who keeps work to himself, ends
- * THRUM_SPIN_US after it began (at once, where there are more workers than cores), or at most WATCH_US later if somebody
+ * THRUM_SPIN_US after it began (at once, while more are awake than there are cores), or at most WATCH_US later if somebody
  * has been watched just before. It goes in rounds of LOOKS looks at every other worker, and a round takes ROUND_NS at least:
  * it has eight pauses of the processor and a look at the clock. Who has been woken searches once, and so does who has
  * nothing more to do. So with s searches among w workers
@@ -137,7 +137,7 @@ static void expect_few_wasted(enum way way, int workers)
     assert_true(wasted_in(&lengthy) <= most_wasted_in(&lengthy));
 }
 
-/* On two cores, workers of an executor with four sleep after a few looks. */
+/* With more workers than cores too: while more are awake than there are cores, they sleep after a few looks. */
 TEST(wasted_steals_do_not_grow_with_the_length_of_a_task)
 {
     for (enum way way = 0; way < WAYS; way++)

@@ -149,7 +149,7 @@ TEST(next_edges_are_drawn)
     assert_int_equal(thrum_graph_dot(graph, out), 0);
     fclose(out);
     assert_contains(text, "t0 -> t1;");
-    assert_contains(text, "t1 -> t0 [style=dashed, color=blue, constraint=false, label=\"next\", iteration=next];");
+    assert_contains(text, "t1 -> t0 [style=dashed, color=blue, constraint=false, label=\"next\"];");
     assert_null(strstr(text, "t0 -> t0"));
     thrum_graph_free(graph);
 }

@@ -302,6 +302,82 @@ TEST(who_waits_is_served_by_urgency_and_then_in_turn)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
+/* One token of two is free, but it is kept for the first in line, which needs both. */
+TEST(who_needs_few_tokens_does_not_overtake_who_needs_many)
+{
+    thrum_executor *ex = executor_blocking(1);
+    thrum_semaphore *s = semaphore_with(2);
+    thrum_event event;
+    struct order order = {0};
+    thrum_graph *holder = thrum_graph_new("holder"), *idle = thrum_graph_new("idle"), *graphs[2];
+    thrum_handle *handles[3];
+    use(thrum_event_task_new(holder, keep_event, &event), s);
+    thrum_placeholder_new(idle);
+    handles[2] = thrum_start(ex, holder);
+    for (int i = 0; i < 2; i++) {
+        order.entries[i] = (struct order_entry){&order, i};
+        graphs[i] = thrum_graph_new("one");
+        thrum_task *task = thrum_task_new(graphs[i], note_order, &order.entries[i]);
+        use(task, s);
+        if (i == 0)
+            use(task, s);
+        assert_int_equal(thrum_run(ex, idle), 0);
+        handles[i] = thrum_start(ex, graphs[i]);
+    }
+    assert_int_equal(thrum_run(ex, idle), 0);
+    assert_int_equal(atomic_load(&order.next), 0);
+    assert_int_equal(thrum_event_release(event), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(thrum_wait(handles[i]), 0);
+        thrum_release(handles[i]);
+    }
+    assert_true(order.at[0] < order.at[1]);
+    assert_int_equal(thrum_graph_free(graphs[0]), 0);
+    assert_int_equal(thrum_graph_free(graphs[1]), 0);
+    assert_int_equal(thrum_graph_free(holder), 0);
+    assert_int_equal(thrum_graph_free(idle), 0);
+    check_and_free(s, 2);
+    assert_int_equal(thrum_executor_free(ex), 0);
+}
+
+struct behind {
+    thrum_semaphore *semaphore;
+    atomic_int wrong;
+};
+
+static void check_free(void *arg)
+{
+    struct behind *behind = arg;
+    atomic_fetch_add(&behind->wrong, thrum_semaphore_tokens(behind->semaphore) != 3);
+}
+
+TEST(tokens_are_back_before_tasks_behind_begin)
+{
+    thrum_executor *ex = executor_with(3);
+    thrum_semaphore *s = semaphore_with(3);
+    thrum_graph *graph = thrum_graph_new("behind");
+    struct behind behind = {.semaphore = s};
+    thrum_task *before = NULL;
+    for (int i = 0; i < 20; i++) {
+        thrum_task *task = thrum_placeholder_new(graph), *last = thrum_placeholder_new(graph);
+        use(task, s);
+        use(task, s);
+        if (before)
+            thrum_precede(before, task);
+        for (int k = 0; k < 4; k++) {
+            thrum_task *check = thrum_task_new(graph, check_free, &behind);
+            thrum_precede(task, check);
+            thrum_precede(check, last);
+        }
+        before = last;
+    }
+    assert_int_equal(thrum_run_n(ex, graph, 50), 0);
+    assert_int_equal(atomic_load(&behind.wrong), 0);
+    assert_int_equal(thrum_graph_free(graph), 0);
+    check_and_free(s, 3);
+    assert_int_equal(thrum_executor_free(ex), 0);
+}
+
 static void check_worker(void *arg)
 {
     int *right = arg;
@@ -550,6 +626,68 @@ TEST(an_event_task_holds_its_tokens_until_its_events_are_released)
         assert_true(atomic_load(&box.room.most) <= 2);
         assert_int_equal(thrum_graph_free(graph), 0);
         check_and_free(s, 2);
+        assert_int_equal(thrum_executor_free(ex), 0);
+    }
+}
+
+/* Tasks of two domains take turns, and each is run where it belongs. */
+static void note_domain(void *arg)
+{
+    int *counts = arg;
+    counts[thrum_domain_index()]++;
+}
+
+TEST(tasks_of_several_domains_share_a_semaphore)
+{
+    thrum_domain_config io = {.name = "io", .workers = 2};
+    thrum_executor *ex = thrum_executor_new(&(thrum_config){.workers = 2, .domains = &io, .domain_count = 1});
+    assert_non_null(ex);
+    thrum_graph *graph = thrum_graph_new("domains");
+    thrum_semaphore *s = semaphore_with(1);
+    int counts[2] = {0};
+    thrum_task *before = NULL;
+    for (int i = 0; i < 200; i++) {
+        thrum_task *task = thrum_task_new(graph, note_domain, counts);
+        use(task, s);
+        if (i % 2)
+            thrum_task_pin_domain(task, 1);
+        if (i % 5 == 0 && before)
+            thrum_precede(before, task);
+        before = task;
+    }
+    assert_int_equal(thrum_run_n(ex, graph, 5), 0);
+    assert_int_equal(counts[0], 500);
+    assert_int_equal(counts[1], 500);
+    assert_int_equal(thrum_graph_free(graph), 0);
+    check_and_free(s, 1);
+    assert_int_equal(thrum_executor_free(ex), 0);
+}
+
+TEST(iterations_of_a_pipelined_run_share_tokens)
+{
+    for (int workers = 0; workers <= 3; workers++) {
+        thrum_executor *ex = executor_of(workers);
+        thrum_graph *graph = thrum_graph_new("pipelined");
+        thrum_semaphore *region = semaphore_with(2), *one = semaphore_with(1);
+        struct room rooms[2] = {0};
+        for (int i = 0; i < 5; i++) {
+            thrum_task *first = thrum_task_new(graph, enter_task, &rooms[0]),
+                       *last = thrum_task_new(graph, leave_task, &rooms[0]),
+                       *task = thrum_task_new(graph, visit_shortly, &rooms[1]);
+            thrum_task_acquire(first, region);
+            thrum_task_release(last, region);
+            use(task, one);
+            thrum_precede(first, last);
+            thrum_precede(last, task);
+        }
+        assert_int_equal(thrum_run_pipelined(ex, graph, 50), 0);
+        assert_int_equal(atomic_load(&rooms[0].visits), 250);
+        assert_int_equal(atomic_load(&rooms[1].visits), 250);
+        assert_true(atomic_load(&rooms[0].most) <= 2);
+        assert_int_equal(atomic_load(&rooms[1].most), 1);
+        assert_int_equal(thrum_graph_free(graph), 0);
+        check_and_free(region, 2);
+        check_and_free(one, 1);
         assert_int_equal(thrum_executor_free(ex), 0);
     }
 }
@@ -834,6 +972,8 @@ int main(void)
         cmocka_unit_test(a_thousand_semaphores),
         cmocka_unit_test(who_waits_holds_no_worker),
         cmocka_unit_test(who_waits_is_served_by_urgency_and_then_in_turn),
+        cmocka_unit_test(who_needs_few_tokens_does_not_overtake_who_needs_many),
+        cmocka_unit_test(tokens_are_back_before_tasks_behind_begin),
         cmocka_unit_test(pinned_tasks_wait_and_run_on_their_worker),
         cmocka_unit_test(tasks_of_all_priorities_get_their_tokens),
         cmocka_unit_test(a_region_of_several_tasks_excludes_others),
@@ -841,6 +981,8 @@ int main(void)
         cmocka_unit_test(a_module_holds_its_tokens_until_all_of_it_has_completed),
         cmocka_unit_test(scope_tasks_take_and_give_back),
         cmocka_unit_test(an_event_task_holds_its_tokens_until_its_events_are_released),
+        cmocka_unit_test(tasks_of_several_domains_share_a_semaphore),
+        cmocka_unit_test(iterations_of_a_pipelined_run_share_tokens),
         cmocka_unit_test(a_clone_takes_the_same_tokens),
         cmocka_unit_test(two_executors_share_a_semaphore),
         cmocka_unit_test(a_cancelled_run_whose_tasks_wait_ends_at_once),

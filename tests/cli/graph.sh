@@ -47,10 +47,10 @@ reads 2 2 'digraph { a -> b; a -> b }'
 reads 2 1 'digraph { é -> ü }'
 
 # Edges into the next iteration make no circle; what stands in a set has attributes of its own.
-reads 2 1 'digraph { a -> b; b -> a [style=dashed, iteration=next] }'
-reads 3 1 'digraph { {a -> b} -> c [iteration=next]; c -> {a b} [iteration="next"] }'
-reads 1 0 'digraph { a [iteration=next] }'
-printf 'digraph { is [shape=diamond]; is -> a [iteration=next] }' >across.dot
+reads 2 1 'digraph { a -> b; b -> a [style=dashed, label="next"] }'
+reads 3 1 'digraph { {a -> b} -> c [label=next]; c -> {a b} [label="next"] }'
+reads 1 0 'digraph { a [label=next] }'
+printf 'digraph { is [shape=diamond]; is -> a [label=next] }' >across.dot
 expect 1 graph check across.dot
 complains "across.dot:1: "
 complains "iteration distance across a condition: 'is'"
@@ -73,7 +73,7 @@ complains "self.dot:3: "
 complains "self"
 
 # Edges into the next iteration hold between iterations, not in one.
-printf 'digraph { a -> b -> c; c -> a [iteration=next]; a -> a [label="next", iteration=next]; }' >next.dot
+printf 'digraph { a -> b -> c; c -> a [label=next]; a -> a [label="next"]; }' >next.dot
 expect 0 graph check next.dot
 says "next.dot: good: 3 tasks, 2 edges, 1 sources, 1 sinks"
 

@@ -518,6 +518,46 @@ TEST(measuring_visiting_and_drawing)
     exhaust(inspect_scenario);
 }
 
+static enum outcome semaphore_scenario(void)
+{
+    thrum_semaphore *s = thrum_semaphore_new("one", 1), *t = thrum_semaphore_new("two", 2);
+    thrum_graph *graph = thrum_graph_new("semaphores"), *clone = NULL;
+    enum outcome outcome = REPORTED;
+    atomic_int count = 0;
+    if (s && t && graph) {
+        thrum_task *first = thrum_task_new(graph, count_up, &count), *last = thrum_task_new(graph, count_up, &count);
+        thrum_precede(first, last);
+        thrum_task_acquire(first, t);
+        thrum_task_acquire(first, t);
+        thrum_task_release(last, t);
+        thrum_task_release(last, t);
+        for (int i = 0; i < 10; i++) {
+            thrum_task *task = thrum_task_new(graph, count_up, &count);
+            thrum_task_acquire(task, s);
+            thrum_task_acquire(task, t);
+            thrum_task_release(task, t);
+            thrum_task_release(task, s);
+        }
+        int code = thrum_run(ex, graph);
+        outcome = outcome_of(code, atomic_load(&count) == 12);
+        clone = outcome == DONE ? thrum_graph_clone(graph) : NULL;
+        code = clone ? thrum_run(ex, clone) : THRUM_ENOMEM;
+        if (outcome == DONE)
+            outcome = outcome_of(code, atomic_load(&count) == 24);
+    }
+    bool back = (!s || thrum_semaphore_tokens(s) == 1) && (!t || thrum_semaphore_tokens(t) == 2);
+    int codes[] = {clone ? thrum_graph_free(clone) : 0, graph ? thrum_graph_free(graph) : 0, thrum_semaphore_free(s),
+                   thrum_semaphore_free(t)};
+    for (size_t i = 0; i < COUNT_OF(codes); i++)
+        back = back && codes[i] == 0;
+    return back ? outcome : WRONG;
+}
+
+TEST(tasks_that_take_and_give_back_tokens)
+{
+    exhaust(semaphore_scenario);
+}
+
 /* ---- Pipelined runs ------------------------------------------------------------------------------------------------ */
 
 static enum outcome run_pipelined(thrum_graph *graph, thrum_graph *inner, atomic_int *count)
@@ -581,6 +621,7 @@ int main(void)
         cmocka_unit_test(making_and_freeing_executors_with_a_trace),
         cmocka_unit_test(running_with_an_observer),
         cmocka_unit_test(measuring_visiting_and_drawing),
+        cmocka_unit_test(tasks_that_take_and_give_back_tokens),
         cmocka_unit_test(running_pipelined),
     };
     return run_in_scarcity(tests, COUNT_OF(tests));
