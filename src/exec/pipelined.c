@@ -29,6 +29,8 @@
  * written to a slot or lane for it happens before whoever comes after the firing. While the worker has the run alone, all of
  * it is plain (door.c).
  *
+ * tests/spin/lanes.pml is a model of it.
+ *
  * A cancelled run makes nothing ready any more and so comes to its end. What it leaves in the lanes does not matter: each
  * pipelined run begins by setting all of them.
  */

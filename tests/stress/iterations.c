@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pipelined runs of random graphs: random strong and next edges, plain tasks, scopes, modules and event tasks, priorities and
- * pins, some runs that fail in the middle. Every firing notes when it began and ended, and hands a number along each edge through K plain places, so that a
+ * Pipelined runs of random graphs: random strong and next edges, plain tasks, scopes, modules and event tasks, priorities,
+ * pins and semaphores, some runs that fail in the middle. Every firing notes when it began and ended, and hands a number along each edge through K plain places, so that a
  * missing order is a wrong number, or a race that ThreadSanitizer sees.
  */
 #include "base/alloc.h"
@@ -20,7 +20,7 @@ struct trial;
 
 struct node {
     struct trial *trial;
-    int number;
+    int number, domain;
     enum kind kind;
     thrum_task *task;
     thrum_graph *module;
@@ -66,6 +66,7 @@ static void begin_firing(void *arg)
     struct trial *trial = node->trial;
     uint64_t i = thrum_iteration();
     check(node, i == node->fired && i < trial->iterations);
+    check(node, thrum_domain_index() == node->domain);
     if (node->fired >= trial->iterations)
         return;
     node->begins[node->fired] = take_ticket(trial);
@@ -211,6 +212,8 @@ static void add_edge(struct trial *trial, const int *order)
         thrum_edge(trial->nodes[e->from].task, trial->nodes[e->to].task);
 }
 
+static thrum_semaphore *tokens;
+
 /* Few graphs have terms, and few of their tasks: a graph with terms takes other ways. */
 static void set_terms(struct trial *trial, int workers)
 {
@@ -219,8 +222,18 @@ static void set_terms(struct trial *trial, int workers)
         struct node *node = &trial->nodes[i];
         if (random_below(random, 3) == 0)
             thrum_task_set_priority(node->task, (enum thrum_priority)((int)random_below(random, 3) - 1));
-        if (node->kind != MODULE && random_below(random, 4) == 0)
+        if (random_below(random, 3) == 0) {
+            thrum_task_acquire(node->task, tokens);
+            thrum_task_release(node->task, tokens);
+        }
+        if (node->kind == MODULE)
+            continue;
+        if (random_below(random, 4) == 0) {
+            node->domain = 1;
+            thrum_task_pin_domain(node->task, 1);
+        } else if (random_below(random, 4) == 0) {
             thrum_task_pin_worker(node->task, (int)random_below(random, (size_t)workers));
+        }
     }
 }
 
@@ -345,8 +358,12 @@ TEST(random_graphs_run_pipelined_as_their_edges_say)
     thrum_executor *ex[WORKERS];
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, live_outside, NULL), 0);
-    for (int i = 0; i < WORKERS; i++)
-        ex[i] = executor_with(i + 1);
+    thrum_domain_config second = {.name = "second", .workers = 2};
+    tokens = thrum_semaphore_new("tokens", 2);
+    for (int i = 0; i < WORKERS; i++) {
+        ex[i] = thrum_executor_new(&(thrum_config){.workers = i + 1, .domains = &second, .domain_count = 1});
+        assert_non_null(ex[i]);
+    }
     while (stress_next(&course)) {
         thrum_executor *at = ex[course.seed % WORKERS];
         build(&trial, course.seed, 1 + (int)(course.seed % WORKERS));
@@ -359,6 +376,8 @@ TEST(random_graphs_run_pipelined_as_their_edges_say)
     }
     for (int i = 0; i < WORKERS; i++)
         assert_int_equal(thrum_executor_free(ex[i]), 0);
+    assert_int_equal(thrum_semaphore_tokens(tokens), 2);
+    assert_int_equal(thrum_semaphore_free(tokens), 0);
     stop_outside();
     assert_int_equal(pthread_join(thread, NULL), 0);
     stress_report(&course, "graphs");

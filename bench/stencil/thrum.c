@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Steps without barriers.
+ */
+#include "stencil.h"
+
+STENCIL_WORKS(thrum_run_pipelined)
