@@ -23,7 +23,7 @@ THRUM_API int thrum_task_set_priority(thrum_task *task, enum thrum_priority prio
 /* ---- Places ------------------------------------------------------------------------------------------------------- */
 
 /* The task runs on the executor's worker with this number only (0 to thrum_executor_workers - 1), for what is bound to a
- * thread. It begins when that worker is through with what it is at. -1: on any. A run on an executor that has no such
+ * thread. It begins when that worker is through with what it is at, waits for other things included. -1: on any. A run on an executor that has no such
  * worker is refused with THRUM_EINVAL. Numbers count within the task's domain: for one that is pinned to domain 2, worker 0
  * is the first of domain 2. */
 THRUM_API int thrum_task_pin_worker(thrum_task *task, int worker);

@@ -67,6 +67,7 @@ enum {
     AWAITED = 2,   /* somebody sleeps on it */
     RELEASED = 4,  /* the user is through with it: whoever ends it frees it */
     CALLBACKS = 8, /* the list of callbacks is not empty */
+    POKED = 16,    /* whoever sleeps on it may have something to do: see post.c */
 };
 
 enum handle_work { WORK_GRAPH, WORK_FN, WORK_SCOPE };
@@ -553,8 +554,9 @@ void thrum__end_waiting(thrum__run *run, const thrum__post *post);
  * and the executor with it. */
 void thrum__post_put(domain *d, enum post_level level, thrum__post *post);
 /* Takes one: the worker's own, or from this level of its domain. With `root`, only what belongs to that. */
-bool thrum__post_take_own(worker *w, found *f);
+bool thrum__post_take_own(worker *w, const thrum__root *root, found *f);
 bool thrum__post_take(domain *d, enum post_level level, const thrum__root *root, found *f);
+bool thrum__has_own_posts(worker *w, const thrum__root *root);
 /* Of high priority and of this run, in which the caller is: without a strand of its own. NULL: none. */
 thrum_task *thrum__post_take_urgent(worker *w, thrum__run *run);
 /* Wakes those who sleep although tasks are pinned to them. */

@@ -522,7 +522,10 @@ void thrum__threads_stop(domain *d, int own_started)
         worker *w = d->workers[i];
         if (w->kind == WORKER_SPARE || (w->kind == WORKER_OWN && i < own_started))
             pthread_join(w->thread, NULL);
+        w->stands = false;
     }
+    /* One may have ended while it stood there. */
+    atomic_store_explicit(&d->handover, 0, memory_order_relaxed);
 }
 
 static void executor_destroy(thrum_executor *ex)

@@ -602,6 +602,8 @@ static bool find_for(worker *w, thrum_handle *handle, bool any, found *f)
         thrum__run *run = atomic_load_explicit(&handle->run, memory_order_acquire);
         if (thrum__run_join_open(w->domain, handle->graph, f) || (run && thrum__find_in(w, run, f)))
             return true;
+        if (thrum__post_take_own(w, handle->root, f))
+            return true;
         for (int level = 0; level < POST_LEVELS; level++)
             if (thrum__post_take(w->domain, (enum post_level)level, handle->root, f))
                 return true;
@@ -609,11 +611,15 @@ static bool find_for(worker *w, thrum_handle *handle, bool any, found *f)
     return find_function(w, handle, f) || (any && thrum__find(w, f));
 }
 
-/* Sleeps until the handle is done or, where there are no threads, until there may be something to do. */
-static void sleep_on(thrum_handle *handle, int64_t timeout_ns)
+/* Sleeps until the handle is done or there may be something to do: where there are no threads, or for this very worker
+ * (post.c). Who finds POKED takes it away and looks again; so must a worker for which something was posted, for whoever took
+ * it away may have been another. */
+static void sleep_on(thrum_handle *handle, worker *w, int64_t timeout_ns)
 {
     uint32_t seen = atomic_fetch_or_explicit(&handle->state, AWAITED, memory_order_acquire);
-    if (!(seen & DONE))
+    if (seen & POKED)
+        atomic_fetch_and_explicit(&handle->state, ~(uint32_t)POKED, memory_order_acq_rel);
+    else if (!(seen & DONE) && !(w && thrum__has_own_posts(w, handle->root)))
         thrum__futex_wait(&handle->state, seen | AWAITED, timeout_ns);
 }
 
@@ -680,7 +686,7 @@ static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool ope
             continue;
         }
         thrum__step_aside(w);
-        sleep_on(handle, w->ex->threadless ? THREADLESS_NAP_NS : -1);
+        sleep_on(handle, w, w->ex->threadless ? THREADLESS_NAP_NS : -1);
         thrum__step_back(w);
         looking_since = 0;
     }
@@ -702,7 +708,7 @@ static void sleep_outside(thrum_handle *handle)
     worker *self = thrum__self;
     if (self)
         thrum__step_aside(self);
-    sleep_on(handle, handle->ex->threadless ? THREADLESS_NAP_NS : -1);
+    sleep_on(handle, NULL, handle->ex->threadless ? THREADLESS_NAP_NS : -1);
     if (self)
         thrum__step_back(self);
 }

@@ -155,6 +155,17 @@ void thrum__wake_pinned(domain *d)
     thrum__lock_give(&d->lock);
 }
 
+/* The worker may sleep in a wait for this very run: then it is the one that waits, and must come. The bit is for the moment
+ * between its last look and its sleep (sleep_on in handle.c). Under the lock, without which the post cannot be taken: so the handle is there. */
+static void poke_waiter_locked(const thrum__post *post)
+{
+    thrum_handle *awaited = ((thrum__run *)post->run)->root->run;
+    if (!awaited)
+        return;
+    atomic_fetch_or_explicit(&awaited->state, POKED, memory_order_release);
+    thrum__futex_wake(&awaited->state, INT_MAX);
+}
+
 static void post_to_worker(worker *target, thrum__post *post)
 {
     domain *d = target->domain;
@@ -162,6 +173,8 @@ static void post_to_worker(worker *target, thrum__post *post)
     append_locked(&target->posts, post);
     atomic_fetch_add_explicit(&d->pinned, 1, memory_order_seq_cst);
     wake_target_locked(d, target);
+    if (!atomic_load_explicit(&target->asleep, memory_order_relaxed))
+        poke_waiter_locked(post);
     thrum__lock_give(&d->lock);
 }
 
@@ -180,13 +193,25 @@ static bool report(thrum__post *post, found *f)
     return true;
 }
 
-bool thrum__post_take_own(worker *w, found *f)
+bool thrum__has_own_posts(worker *w, const thrum__root *root)
+{
+    if (is_empty(&w->posts))
+        return false;
+    thrum__lock_take(&w->domain->lock);
+    const thrum__post *post = w->posts.first;
+    while (post && ((thrum__run *)post->run)->root != root)
+        post = post->next;
+    thrum__lock_give(&w->domain->lock);
+    return post != NULL;
+}
+
+bool thrum__post_take_own(worker *w, const thrum__root *root, found *f)
 {
     domain *d = w->domain;
     if (is_empty(&w->posts))
         return false;
     thrum__lock_take(&d->lock);
-    thrum__post *post = take_locked(&w->posts, NULL, NULL);
+    thrum__post *post = take_locked(&w->posts, NULL, root);
     if (post)
         atomic_fetch_sub_explicit(&d->pinned, 1, memory_order_relaxed);
     bool any = report(post, f);

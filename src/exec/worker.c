@@ -67,7 +67,7 @@ bool thrum__find(worker *w, found *f)
 {
     domain *d = w->domain;
     thrum__sources_poll(w->ex);
-    if (thrum__post_take_own(w, f))
+    if (thrum__post_take_own(w, NULL, f))
         return true;
     if (atomic_load_explicit(&d->waiting, memory_order_relaxed) > 0 &&
         (thrum__post_take(d, POST_HIGH, NULL, f) || find_function(d, f) || thrum__run_join_open(d, NULL, f) ||

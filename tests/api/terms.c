@@ -186,6 +186,51 @@ TEST(the_right_sleeper_is_woken)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
+/* A task waits for a run that has a task for the very worker that waits: at once, or after others. */
+struct nested {
+    thrum_executor *ex;
+    thrum_graph *graph;
+    int err;
+};
+
+static void run_nested(void *arg)
+{
+    struct nested *nested = arg;
+    nested->err = thrum_run(nested->ex, nested->graph);
+}
+
+static void rest(void *arg)
+{
+    (void)arg;
+    pause_ms(2);
+}
+
+TEST(a_worker_that_waits_runs_what_is_pinned_to_it_of_what_it_waits_for)
+{
+    for (int workers = 1; workers <= 3; workers++)
+        for (int steps = 0; steps < 3; steps++)
+            for (int on = 0; on < workers; on++) {
+                struct pinned pinned = {.worker = on};
+                struct nested nested = {.ex = executor_with(workers), .graph = thrum_graph_new("inner")};
+                thrum_graph *outer = thrum_graph_new("outer");
+                thrum_task *last = thrum_task_new(nested.graph, check_worker, &pinned);
+                thrum_task_pin_worker(last, on);
+                for (int i = 0; i < steps; i++) {
+                    thrum_task *step = thrum_task_new(nested.graph, rest, NULL);
+                    thrum_task_pin_worker(step, (on + 1 + i) % workers);
+                    thrum_precede(step, last);
+                }
+                thrum_task_pin_worker(thrum_task_new(outer, run_nested, &nested), on);
+                assert_int_equal(thrum_run_n(nested.ex, outer, 5), 0);
+                assert_int_equal(nested.err, 0);
+                assert_int_equal(atomic_load(&pinned.right), 5);
+                assert_int_equal(atomic_load(&pinned.wrong), 0);
+                assert_int_equal(thrum_graph_free(outer), 0);
+                assert_int_equal(thrum_graph_free(nested.graph), 0);
+                assert_int_equal(thrum_executor_free(nested.ex), 0);
+            }
+}
+
 /* ---- Together with the rest --------------------------------------------------------------------------------------- */
 
 struct loop {
@@ -316,6 +361,7 @@ int main(void)
         cmocka_unit_test(priorities_change_nothing_but_the_order),
         cmocka_unit_test(a_pinned_task_runs_on_its_worker),
         cmocka_unit_test(the_right_sleeper_is_woken),
+        cmocka_unit_test(a_worker_that_waits_runs_what_is_pinned_to_it_of_what_it_waits_for),
         cmocka_unit_test(terms_work_in_loops_and_modules),
         cmocka_unit_test(a_failed_run_with_terms_ends_and_leaves_the_graph_unharmed),
         cmocka_unit_test(a_pin_to_a_worker_that_does_not_exist_is_refused),

@@ -3,43 +3,10 @@
  * Out of memory with several domains, and while the number of workers changes: each scenario is run with the first allocation
  * failing, then the second, and so on. Each time it must end with an error code or with the right result.
  */
-#include "base/alloc.h"
+#include "scarcity.h"
 #include "tasks.h"
 
-enum { MOST_ALLOCATIONS = 2000 };
-
-enum outcome { DONE, REPORTED, WRONG };
-
 static const thrum_domain_config configs[] = {{"one", 1}, {"two", 2}};
-static thrum_executor *ex;
-
-static enum outcome outcome_of(int code, bool right)
-{
-    if (code == 0 && right)
-        return DONE;
-    return code == THRUM_ENOMEM || code == THRUM_ESYSTEM ? REPORTED : WRONG;
-}
-
-static void exhaust(enum outcome (*scenario)(void))
-{
-    for (long n = 0; n < MOST_ALLOCATIONS; n++) {
-        thrum__alloc_fail_after(n);
-        enum outcome outcome = scenario();
-        long asked = thrum__alloc_count();
-        thrum__alloc_fail_after(-1);
-        enum outcome after = scenario();
-        if (outcome == WRONG || after != DONE)
-            print_error("allocation %ld fails, and then the outcome is %d, and %d afterwards (%s)\n", n, (int)outcome,
-                        (int)after, thrum_message(NULL));
-        assert_int_not_equal(outcome, WRONG);
-        assert_int_equal(after, DONE);
-        if (asked <= n) {
-            assert_int_equal(outcome, DONE);
-            return;
-        }
-    }
-    fail_msg("the scenario needs more than %d allocations, or never the same number", MOST_ALLOCATIONS);
-}
 
 static enum outcome executor_scenario(void)
 {

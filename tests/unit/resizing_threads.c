@@ -2,6 +2,7 @@
  *
  * Another number of workers where the system gives too few threads: this program's pthread_create stands before the system's.
  */
+#include "exec/exec_int.h"
 #include "tasks.h"
 
 #include <dlfcn.h>
@@ -90,11 +91,29 @@ TEST(without_any_thread_waiting_threads_do_the_work)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
+/* A worker that ends while it stands at the hand-over: the next function must not be given to it. */
+TEST(nobody_stands_at_the_hand_over_afterwards)
+{
+    thrum_executor *ex = thrum_executor_new(&(thrum_config){.workers = 2, .callers = THRUM_CALLERS_BLOCK});
+    assert_non_null(ex);
+    domain *d = &ex->cpu;
+    while (thrum__life_look(&d->life).awake > 0)
+        sched_yield();
+    d->workers[1]->stands = true;
+    atomic_store(&d->handover, 1);
+    assert_int_equal(thrum_executor_resize(ex, 3), 0);
+    assert_false(d->workers[1]->stands);
+    assert_int_equal(atomic_load(&d->handover), 0);
+    check_run(ex);
+    assert_int_equal(thrum_executor_free(ex), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_goes_on_with_the_threads_that_there_are),
         cmocka_unit_test(without_any_thread_waiting_threads_do_the_work),
+        cmocka_unit_test(nobody_stands_at_the_hand_over_afterwards),
     };
     return RUN_TESTS(tests, 60);
 }
