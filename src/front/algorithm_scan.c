@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { PIECE_BYTES = 1 << 15, BLOCK_PIECES = 32 };
+enum { PIECE_BYTES = 1 << 15, BLOCK_PIECES = 64 };
 
 struct scan {
     const char *what;
