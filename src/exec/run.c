@@ -325,6 +325,7 @@ static thrum_task *ask_condition(const thrum__run *run, const thrum_task *condit
     return next;
 }
 
+/* The last one that is named runs next, unless another is more urgent: pipelines count on it. */
 static thrum_task *schedule_picks(worker *w, thrum__run *run, const thrum_task *choice, const int *picks, size_t count)
 {
     thrum_task *chosen = NULL;
@@ -335,7 +336,7 @@ static thrum_task *schedule_picks(worker *w, thrum__run *run, const thrum_task *
             break;
         }
         if (thrum__may_stay(w, run, next))
-            chosen = more_urgent(w, run, chosen, next);
+            chosen = chosen ? more_urgent(w, run, next, chosen) : next;
     }
     return chosen;
 }
@@ -414,7 +415,8 @@ static thrum_task *skip(worker *w, thrum__run *run, const thrum_task *task)
 /* The way of most conditions: what turns a loop should cost little. */
 static inline thrum_task *step_condition(worker *w, thrum__run *run, const thrum_task *condition)
 {
-    thrum_task *next = ask_condition(run, condition);
+    bool choice = thrum__kind_of(condition) == THRUM__IS_CHOICE;
+    thrum_task *next = choice ? ask_choice(w, run, condition) : ask_condition(run, condition);
     if (atomic_load_explicit(&run->sharing, memory_order_relaxed) == RUN_SHARED)
         consider_going_alone(w, run);
     return next;
@@ -430,7 +432,7 @@ static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *
     bool completed = true;
     thrum_task *next = NULL;
     watch watch;
-    if (kind == THRUM__IS_CONDITION && attention == 0 && !thrum__is_special(task))
+    if (condition && attention == 0 && !thrum__is_special(task))
         return step_condition(w, run, task);
     if (thrum__is_cancelled(attention))
         return skip(w, run, task);
