@@ -499,6 +499,11 @@ thrum_task *thrum__pipelined_complete(worker *w, thrum__run *run, const thrum_ta
 /* The iteration of a task of the run that is under way. */
 uint64_t thrum__iteration_of(const thrum__run *run, const thrum_task *task);
 
+/* Whether the run is that of the handle, or of a module in it, to any depth. For a run that cannot end meanwhile. */
+bool thrum__is_part_of(const thrum__run *run, const thrum_handle *handle);
+/* The handle that somebody may wait for, of a run or of one that it is a module in. */
+thrum_handle *thrum__outermost_handle(const thrum__run *run);
+
 /* ---- sources.c ---------------------------------------------------------------------------------------------------- */
 
 /* A share of the sources that are left, for a strand of the run or the worker that has it alone. */
@@ -508,7 +513,8 @@ bool thrum__run_take_sources(worker *w, thrum__run *run, size_t *from, size_t *t
 void thrum__run_publish(domain *d, thrum__run *run, int64_t strands);
 /* How many sources to take at once. */
 size_t thrum__run_share(const thrum__run *run, size_t at);
-bool thrum__run_join_open(domain *d, const thrum_graph *of, found *f);
+/* Joins a run that has sources left; with `awaited`, only one that this handle waits for. */
+bool thrum__run_join_open(domain *d, const thrum_handle *awaited, found *f);
 /* ---- start.c ------------------------------------------------------------------------------------------------------ */
 
 thrum__run *thrum__run_take(worker *w, thrum_executor *ex);
@@ -553,10 +559,10 @@ void thrum__end_waiting(thrum__run *run, const thrum__post *post);
 /* Puts a post, with a strand kept, where the domain's workers find it. Any thread. From then on the run may end at any moment,
  * and the executor with it. */
 void thrum__post_put(domain *d, enum post_level level, thrum__post *post);
-/* Takes one: the worker's own, or from this level of its domain. With `root`, only what belongs to that. */
-bool thrum__post_take_own(worker *w, const thrum__root *root, found *f);
-bool thrum__post_take(domain *d, enum post_level level, const thrum__root *root, found *f);
-bool thrum__has_own_posts(worker *w, const thrum__root *root);
+/* Takes one: the worker's own, or from this level of its domain. With `awaited`, only what is part of that. */
+bool thrum__post_take_own(worker *w, const thrum_handle *awaited, found *f);
+bool thrum__post_take(domain *d, enum post_level level, const thrum_handle *awaited, found *f);
+bool thrum__has_own_posts(worker *w, const thrum_handle *awaited);
 /* Of high priority and of this run, in which the caller is: without a strand of its own. NULL: none. */
 thrum_task *thrum__post_take_urgent(worker *w, thrum__run *run);
 /* Wakes those who sleep although tasks are pinned to them. */

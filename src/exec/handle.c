@@ -597,15 +597,13 @@ static bool find_function(worker *w, thrum_handle *handle, found *f)
 static bool find_for(worker *w, thrum_handle *handle, bool any, found *f)
 {
     if (handle->work == WORK_GRAPH) {
-        /* A run of the same graph: this one or, while this one is queued, the one that it waits for. The graph's address
-         * is compared and not followed: it may be gone, if this run has ended and only its callbacks go on. */
         thrum__run *run = atomic_load_explicit(&handle->run, memory_order_acquire);
-        if (thrum__run_join_open(w->domain, handle->graph, f) || (run && thrum__find_in(w, run, f)))
+        if (thrum__run_join_open(w->domain, handle, f) || (run && thrum__find_in(w, run, f)))
             return true;
-        if (thrum__post_take_own(w, handle->root, f))
+        if (thrum__post_take_own(w, handle, f))
             return true;
         for (int level = 0; level < POST_LEVELS; level++)
-            if (thrum__post_take(w->domain, (enum post_level)level, handle->root, f))
+            if (thrum__post_take(w->domain, (enum post_level)level, handle, f))
                 return true;
     }
     return find_function(w, handle, f) || (any && thrum__find(w, f));
@@ -619,7 +617,7 @@ static void sleep_on(thrum_handle *handle, worker *w, int64_t timeout_ns)
     uint32_t seen = atomic_fetch_or_explicit(&handle->state, AWAITED, memory_order_acquire);
     if (seen & POKED)
         atomic_fetch_and_explicit(&handle->state, ~(uint32_t)POKED, memory_order_acq_rel);
-    else if (!(seen & DONE) && !(w && thrum__has_own_posts(w, handle->root)))
+    else if (!(seen & DONE) && !(w && thrum__has_own_posts(w, handle)))
         thrum__futex_wait(&handle->state, seen | AWAITED, timeout_ns);
 }
 

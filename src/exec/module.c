@@ -9,6 +9,20 @@
  */
 #include "exec/exec_int.h"
 
+thrum_handle *thrum__outermost_handle(const thrum__run *run)
+{
+    while (run->handle->parent)
+        run = run->handle->parent;
+    return run->handle;
+}
+
+bool thrum__is_part_of(const thrum__run *run, const thrum_handle *handle)
+{
+    while (run && run->handle != handle)
+        run = run->handle->parent;
+    return run != NULL;
+}
+
 /* As many modules are begun one inside of the other on one stack; deeper ones are for whoever finds them. */
 enum { DEEPEST = 50 };
 

@@ -68,12 +68,12 @@ static void note_taken(const thrum__post *post)
         atomic_fetch_add_explicit(&thrum__terms_of(post->task)->state, THRUM__BACK - THRUM__AWAY, memory_order_relaxed);
 }
 
-/* The oldest that belongs to the root, or is a task of the run that is to begin, if one is given. */
-static thrum__post *take_locked(post_list *list, const thrum__run *run, const thrum__root *root)
+/* The oldest that is part of what is awaited, or is a task of the run that is to begin, if one is given. */
+static thrum__post *take_locked(post_list *list, const thrum__run *run, const thrum_handle *awaited)
 {
     thrum__post *before = NULL, *post = list->first;
     while (post &&
-           ((run && (post->run != run || post->completed)) || (root && ((thrum__run *)post->run)->root != root))) {
+           ((run && (post->run != run || post->completed)) || (awaited && !thrum__is_part_of(post->run, awaited)))) {
         before = post;
         post = post->next;
     }
@@ -95,8 +95,7 @@ static bool is_empty(const post_list *list)
  * end at any moment. */
 void thrum__post_put(domain *d, enum post_level level, thrum__post *post)
 {
-    const thrum_handle *awaited = ((thrum__run *)post->run)->root->run;
-    _Atomic uint32_t *state = d->workers[0]->ex->threadless ? (_Atomic uint32_t *)&awaited->state : NULL;
+    _Atomic uint32_t *state = d->workers[0]->ex->threadless ? &thrum__outermost_handle(post->run)->state : NULL;
     thrum__lock_take(&d->lock);
     append_locked(&d->posts[level], post);
     atomic_fetch_add_explicit(&d->waiting, 1, memory_order_seq_cst);
@@ -159,9 +158,7 @@ void thrum__wake_pinned(domain *d)
  * between its last look and its sleep (sleep_on in handle.c). Under the lock, without which the post cannot be taken: so the handle is there. */
 static void poke_waiter_locked(const thrum__post *post)
 {
-    thrum_handle *awaited = ((thrum__run *)post->run)->root->run;
-    if (!awaited)
-        return;
+    thrum_handle *awaited = thrum__outermost_handle(post->run);
     atomic_fetch_or_explicit(&awaited->state, POKED, memory_order_release);
     thrum__futex_wake(&awaited->state, INT_MAX);
 }
@@ -193,25 +190,25 @@ static bool report(thrum__post *post, found *f)
     return true;
 }
 
-bool thrum__has_own_posts(worker *w, const thrum__root *root)
+bool thrum__has_own_posts(worker *w, const thrum_handle *awaited)
 {
     if (is_empty(&w->posts))
         return false;
     thrum__lock_take(&w->domain->lock);
     const thrum__post *post = w->posts.first;
-    while (post && ((thrum__run *)post->run)->root != root)
+    while (post && !thrum__is_part_of(post->run, awaited))
         post = post->next;
     thrum__lock_give(&w->domain->lock);
     return post != NULL;
 }
 
-bool thrum__post_take_own(worker *w, const thrum__root *root, found *f)
+bool thrum__post_take_own(worker *w, const thrum_handle *awaited, found *f)
 {
     domain *d = w->domain;
     if (is_empty(&w->posts))
         return false;
     thrum__lock_take(&d->lock);
-    thrum__post *post = take_locked(&w->posts, NULL, root);
+    thrum__post *post = take_locked(&w->posts, NULL, awaited);
     if (post)
         atomic_fetch_sub_explicit(&d->pinned, 1, memory_order_relaxed);
     bool any = report(post, f);
@@ -219,12 +216,12 @@ bool thrum__post_take_own(worker *w, const thrum__root *root, found *f)
     return any;
 }
 
-bool thrum__post_take(domain *d, enum post_level level, const thrum__root *root, found *f)
+bool thrum__post_take(domain *d, enum post_level level, const thrum_handle *awaited, found *f)
 {
     if (is_empty(&d->posts[level]))
         return false;
     thrum__lock_take(&d->lock);
-    thrum__post *post = take_locked(&d->posts[level], NULL, root);
+    thrum__post *post = take_locked(&d->posts[level], NULL, awaited);
     if (post)
         atomic_fetch_sub_explicit(&d->waiting, 1, memory_order_relaxed);
     bool any = report(post, f);

@@ -61,15 +61,21 @@ static bool claim_whole_locked(thrum__run *run)
     return false;
 }
 
-/* Joins a run that has sources left: with `of` only one of that graph. The token keeps strands above zero while the run
- * is in the list, so plain adding will do. */
-bool thrum__run_join_open(domain *d, const thrum_graph *of, found *f)
+/* A run that a waiter may help with: one of the same graph, which is this one or one that it is queued behind; or a part of
+ * it. The graph's address is compared and not followed: it may be gone, if this run has ended and only its callbacks go on. */
+static bool helps(const thrum__run *run, const thrum_handle *awaited)
+{
+    return !awaited || run->handle->graph == awaited->graph || thrum__is_part_of(run, awaited);
+}
+
+/* The token keeps strands above zero while the run is in the list, so plain adding will do. */
+bool thrum__run_join_open(domain *d, const thrum_handle *awaited, found *f)
 {
     if (atomic_load_explicit(&d->waiting, memory_order_relaxed) == 0)
         return false;
     thrum__lock_take(&d->lock);
     thrum__run *run = d->open;
-    while (run && of && run->handle->graph != of)
+    while (run && !helps(run, awaited))
         run = run->next_open;
     bool whole = run && claim_whole_locked(run);
     if (whole)

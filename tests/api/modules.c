@@ -79,6 +79,45 @@ TEST(modules_nest_to_any_depth)
     nest(DEEP, 4, 1);
 }
 
+/* Who waits in a task helps with the modules of what it waits for: where there are no threads, nobody else does. */
+struct nested_run {
+    thrum_executor *ex;
+    thrum_graph *graph;
+    int err;
+};
+
+static void run_and_wait(void *arg)
+{
+    struct nested_run *nested = arg;
+    nested->err = thrum_run(nested->ex, nested->graph);
+}
+
+TEST(a_task_waits_for_a_run_with_modules_in_modules)
+{
+    enum { DEEP = 200 };
+    for (int workers = 0; workers <= 2; workers++) {
+        thrum_graph *graphs[DEEP], *outer = thrum_graph_new("outer");
+        atomic_int count = 0;
+        for (int i = 0; i < DEEP; i++) {
+            graphs[i] = thrum_graph_new("level");
+            if (i == 0)
+                thrum_task_new(graphs[i], count_up, &count);
+            else
+                thrum_module_new(graphs[i], graphs[i - 1]);
+        }
+        struct nested_run nested = {.graph = graphs[DEEP - 1]};
+        nested.ex = workers ? executor_with(workers) : executor_threadless();
+        thrum_task_new(outer, run_and_wait, &nested);
+        assert_int_equal(thrum_run_n(nested.ex, outer, 3), 0);
+        assert_int_equal(nested.err, 0);
+        assert_int_equal(atomic_load(&count), 3);
+        assert_int_equal(thrum_graph_free(outer), 0);
+        for (int i = DEEP; i-- > 0;)
+            assert_int_equal(thrum_graph_free(graphs[i]), 0);
+        assert_int_equal(thrum_executor_free(nested.ex), 0);
+    }
+}
+
 TEST(many_modules_run_one_after_the_other_and_side_by_side)
 {
     enum { MODULES = 2000, TASKS = 5 };
@@ -278,6 +317,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_module_runs_between_its_task_s_neighbours),
         cmocka_unit_test(modules_nest_to_any_depth),
+        cmocka_unit_test(a_task_waits_for_a_run_with_modules_in_modules),
         cmocka_unit_test(many_modules_run_one_after_the_other_and_side_by_side),
         cmocka_unit_test(one_graph_may_be_a_module_of_several_tasks_that_do_not_overlap),
         cmocka_unit_test(a_module_whose_graph_runs_already_fails_the_run_and_is_named),
