@@ -39,8 +39,9 @@ struct node_state {
 };
 
 struct group_state {
-    bool joining, joined, failed;
-    size_t pending; /* members not complete, detached ones not counted */
+    bool joining, joined;
+    bool failing, failed; /* of a run: about to, and for certain */
+    size_t pending;       /* members not complete, detached ones not counted */
 };
 
 struct oracle {
@@ -50,10 +51,11 @@ struct oracle {
     struct group_state *groups;
     struct frames *threads;
     size_t thread_count, thread_room;
-    size_t left;                                  /* nodes not complete in this round */
-    size_t rounds;                                /* complete ones */
-    bool any_failing, any_failed, outside_failed; /* any node, about to or for certain; one that is in no run */
-    char *sentence;                               /* the first rule that was broken; empty: none */
+    size_t left;                          /* nodes not complete in this round */
+    size_t rounds;                        /* complete ones */
+    bool any_failing, any_failed;         /* any node */
+    bool outside_failing, outside_failed; /* one that is in no run */
+    char *sentence;                       /* the first rule that was broken; empty: none */
     size_t sentence_size;
 };
 
@@ -118,6 +120,12 @@ static inline bool run_failed(const struct oracle *oracle, const struct node *no
     return node->home ? oracle->groups[node->home->id].failed : oracle->outside_failed;
 }
 
+/* From here on children may be skipped. */
+static inline bool run_failing(const struct oracle *oracle, const struct node *node)
+{
+    return node->home ? oracle->groups[node->home->id].failing : oracle->outside_failing;
+}
+
 static inline struct frames *frames_of(struct oracle *oracle, uint32_t thread)
 {
     for (size_t i = 0; i < oracle->thread_count; i++)
@@ -140,7 +148,7 @@ static inline struct frame *frame_top(const struct oracle *oracle, struct frames
 {
     while (frames->count) {
         struct frame *top = &frames->list[frames->count - 1];
-        if (top->kind != IN_TAIL || !(is_complete(oracle, top->node) || run_failed(oracle, top->node)))
+        if (top->kind != IN_TAIL || !(is_complete(oracle, top->node) || run_failing(oracle, top->node)))
             return top;
         frames->count--;
     }
@@ -261,6 +269,15 @@ static inline void on_joined(struct oracle *oracle, const struct group *group, s
                oracle->groups[group->id].pending);
 }
 
+static inline void on_failing(struct oracle *oracle, const struct node *node)
+{
+    oracle->any_failing = true;
+    if (node->home)
+        oracle->groups[node->home->id].failing = true;
+    else
+        oracle->outside_failing = true;
+}
+
 /* The failed run is known; so is every node whose completion waits for the failed one. */
 static inline void on_failed(struct oracle *oracle, const struct node *node)
 {
@@ -292,7 +309,7 @@ static inline void oracle_read(struct oracle *oracle, const struct event *event)
         on_joined(oracle, program->groups[subject], frames);
         break;
     case FAILING:
-        oracle->any_failing = true;
+        on_failing(oracle, program->nodes[subject]);
         break;
     case FAILED:
         on_failed(oracle, program->nodes[subject]);
