@@ -122,10 +122,10 @@ static const struct row rows[] = {
     {CONTROL, "corun-2", "weighted-speedup", OF_PEERS, 1.0, CORUN(2), "two processes at once do, added up"},
     {CONTROL, "corun-3", "weighted-speedup", OF_PEERS, 1.0, CORUN(3), "three"},
     {CONTROL, "corun-4", "weighted-speedup", OF_PEERS, 1.0, CORUN(4), "four"},
-    {CONTROL, "corun-own-2", "weighted-speedup", NO_LIMIT, 0, CORUN(2),
+    {CONTROL, "corun-own-2", "weighted-speedup", OF_PEERS, 1.0, CORUN(2),
      "the same over a process of the same runtime alone: what company costs, not how fast it is"},
-    {CONTROL, "corun-own-3", "weighted-speedup", NO_LIMIT, 0, CORUN(3), "three"},
-    {CONTROL, "corun-own-4", "weighted-speedup", NO_LIMIT, 0, CORUN(4), "four"},
+    {CONTROL, "corun-own-3", "weighted-speedup", OF_PEERS, 1.0, CORUN(3), "three"},
+    {CONTROL, "corun-own-4", "weighted-speedup", OF_PEERS, 1.0, CORUN(4), "four"},
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };

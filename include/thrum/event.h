@@ -60,7 +60,8 @@ THRUM_API int thrum_event_fail(thrum_event event, int code, const char *format, 
  *          was before the wait began.
  *   wake   ends a wait that is under way, or the next one. From any thread. May be NULL: then waits are kept short.
  *
- * `poll` and `wait` are called by one thread at a time, `wake` at any time. All are called without locks held. */
+ * `poll` and `wait` are called by one thread at a time, `wake` at any time. `wake` must not call thrum; the others may release
+ * events, but neither add nor remove sources. */
 typedef struct thrum_source_config {
     int (*poll)(void *ctx);
     int (*wait)(void *ctx, int64_t ns);

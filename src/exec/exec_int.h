@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The executor from the inside. Reading order: this file, run.c (how a graph runs), sources.c (where it begins), module.c
- * (graphs in graphs), pipelined.c (iterations that overlap), start.c (how runs are started), queue.c (one run after the other),
+ * (graphs in graphs), pipelined.c (iterations that overlap), post.c (tasks that go elsewhere), semaphore.c, event.c and
+ * event_source.c (what tasks wait for), start.c (how runs are started), queue.c (one run after the other),
  * scope.c (spawn and join), door.c (what a worker keeps to itself, and how others get it), worker.c (finding work,
  * sleeping), handle.c (waiting), executor.c (making and ending it all), domain.c (more than one domain), resize.c.
  *
@@ -22,7 +23,8 @@
  *   worker->door (what of a worker's work is shown),
  *   graph->lock (a graph's queue of runs), domain->lock (shared queue), ex->lock (pools, new workers), handle->lock
  *   (callbacks; in thrum_cancel semaphores' locks and domain->lock are taken under it), the locks of semaphores
- *   (semaphore.c has rules for those), and default_lock in executor.c, which is held while the default executor is made.
+ *   (semaphore.c has rules for those), ex->polling and ex->watch_lock (event_source.c: the source's functions are called
+ *   with them), the lock of free slots in event.c, and default_lock in executor.c, which is held while the default executor is made.
  */
 #ifndef THRUM_EXEC_INT_H
 #define THRUM_EXEC_INT_H
@@ -227,7 +229,7 @@ struct worker {
     _Alignas(64) thrum__parker sleep_parker;     /* a token comes only from who took it off the sleepers' stack */
     thrum__parker join_parker;                   /* tokens may come late: whoever parks here looks again */
     _Atomic uint32_t taken;                      /* guests: in use by a thread */
-    _Atomic bool watches, called;                /* it waits in a source; it is to come: see source.c */
+    _Atomic bool watches, called;                /* it waits in a source; it is to come: see event_source.c */
     _Atomic bool asleep;                         /* or about to be; for those who want this very worker */
     post_list posts;                             /* tasks that are pinned to it */
     _Alignas(64) tally tally;
@@ -292,7 +294,7 @@ struct thrum_executor {
     uint64_t trace_events;
     int64_t trace_begin;
     thrum__held_names *held_names; /* ex->lock */
-    /* Sources of events: see source.c. */
+    /* Sources of events: see event_source.c. */
     _Alignas(64) _Atomic uint32_t held; /* events that are not released */
     _Atomic uint32_t source_count;
     _Atomic(worker *) watcher; /* who waits in a source */
@@ -588,7 +590,7 @@ void thrum__tokens_cancel(thrum__root *root);
 /* Calls an event task's function. True: its events have been released, and the task has completed. */
 bool thrum__event_call(worker *w, thrum__run *run, thrum_task *task);
 
-/* ---- source.c ----------------------------------------------------------------------------------------------------- */
+/* ---- event_source.c ------------------------------------------------------------------------------------------------ */
 
 /* Looks at the executor's sources if events are held and nobody else looks, or has done so just now. */
 void thrum__sources_poll(thrum_executor *ex);
