@@ -298,10 +298,9 @@ int thrum_loop_run(const thrum_loop *job)
 
 static void run_task(thrum_scope *scope, void *arg)
 {
-    (void)scope;
     int err = run_job(arg, "thrum_for_task_new");
     if (err)
-        thrum_fail(err, "%s", thrum_message(NULL));
+        thrum__root_fail(scope->root, err, thrum__last_fault());
 }
 
 thrum_task *thrum_loop_task_new(thrum_graph *graph, const thrum_loop *loop)
