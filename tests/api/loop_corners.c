@@ -197,21 +197,28 @@ static void loop_with_weights(void *arg)
         thrum_fail(9, "%s", thrum_message(NULL));
 }
 
-/* FAC2 gives ceil(6000/(2 * 3)) = 1000 to each in the first batch. */
-TEST(weights_are_those_of_the_workers_of_the_domain_in_their_order)
+static void check_weights(int home)
 {
-    static struct first_chunks first;
-    thrum_executor *ex = thrum_executor_new(&(thrum_config){.workers = 2, .domains = domains, .domain_count = 2});
+    static struct first_chunks firsts[5];
+    struct first_chunks *first = &firsts[home];
+    thrum_executor *ex = thrum_executor_new(&(thrum_config){.workers = home, .domains = domains, .domain_count = 2});
     thrum_graph *graph = thrum_graph_new("weights");
-    first.expected = 3;
-    assert_int_equal(thrum_task_pin_domain(thrum_task_new(graph, loop_with_weights, &first), 2), 0);
+    first->expected = 3;
+    assert_int_equal(thrum_task_pin_domain(thrum_task_new(graph, loop_with_weights, first), 2), 0);
     assert_int_equal(thrum_run(ex, graph), 0);
-    qsort(first.chunks, 3, sizeof *first.chunks, by_worker);
-    assert_int_equal(first.chunks[0].size, 250);
-    assert_int_equal(first.chunks[1].size, 750);
-    assert_int_equal(first.chunks[2].size, 2000);
+    qsort(first->chunks, 3, sizeof *first->chunks, by_worker);
+    assert_int_equal(first->chunks[0].size, 250);
+    assert_int_equal(first->chunks[1].size, 750);
+    assert_int_equal(first->chunks[2].size, 2000);
     thrum_graph_free(graph);
     assert_int_equal(thrum_executor_free(ex), 0);
+}
+
+/* FAC2 gives ceil(6000/(2 * 3)) = 1000 to each in the first batch. The numbers of a domain's workers begin anywhere. */
+TEST(weights_are_those_of_the_workers_of_the_domain_in_their_order)
+{
+    for (int home = 1; home < 5; home++)
+        check_weights(home);
 }
 
 /* ---- Cancelling --------------------------------------------------------------------------------------------------- */
