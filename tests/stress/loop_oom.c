@@ -10,7 +10,7 @@ enum { N = 3000, LARGE = 3000, NAMES = 3000, MANY = 40 };
 /* Sites are kept for good, so each execution is one of a new loop. */
 static const char *new_name(void)
 {
-    static char names[NAMES][16];
+    static char names[NAMES][24];
     static int count;
     assert_in_range(count, 0, NAMES - 1);
     snprintf(names[count], sizeof names[count], "oom %d", count);

@@ -307,7 +307,7 @@ TEST(awf_gives_less_to_a_worker_that_is_slow)
 
 enum { THREADS = 4, SHARED = 50, ROUNDS = 40 };
 
-static char shared_names[SHARED][16];
+static char shared_names[SHARED][24];
 static thrum__site *found[THREADS][SHARED];
 
 static void *ask_and_tell(void *arg)
@@ -349,7 +349,7 @@ TEST(threads_that_come_at_once_find_the_same_sites)
 
 enum { MOST = 4096 };
 
-static char many_names[MOST + 10][16];
+static char many_names[MOST + 10][24];
 
 static thrum__site *numbered_site(int number)
 {
