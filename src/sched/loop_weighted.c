@@ -15,10 +15,9 @@
 enum { BATCH_SIZE, BATCH_LEFT, RENEWALS }; /* counts */
 enum { RATES, WEIGHTS, SUMS }; /* shared, over workers that have shown something: sums of 1/pi and given weights */
 
-/* Products that are whole numbers but for their rounding count as such. */
 static uint64_t weighted(double weight, uint64_t size)
 {
-    return weight == 1 ? size : thrum__ceil(weight * (double)size * (1 - 0x1p-50));
+    return weight == 1 ? size : thrum__ceil(weight * (double)size);
 }
 
 static uint64_t half_share(const thrum_schedule *schedule, uint64_t left)
