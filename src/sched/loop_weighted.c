@@ -8,6 +8,7 @@
  * executions) j count for more. Workers that have shown something share their weights anew, by 1/pi; the others keep theirs.
  * A worker whose time is 0 as far as clocks can tell has shown nothing yet: it would get all.
  */
+#include "base/fault.h"
 #include "sched/loop_int.h"
 
 #include <math.h>
@@ -174,6 +175,10 @@ void thrum_awf_step(double *sums, uint32_t workers, uint32_t step, const uint64_
                     double *weights)
 {
     double fastest = INFINITY, speeds = 0, shown = 0;
+    if (!sums || !iterations || !times || !weights) {
+        thrum__fault(THRUM_EINVAL, "thrum_awf_step needs sums, iterations, times and weights, and one of them is NULL");
+        return;
+    }
     for (uint32_t i = 0; i < workers; i++) {
         add_step(sums + 2 * (size_t)i, step, iterations[i], times[i]);
         double time = shown_time(sums + 2 * (size_t)i);
