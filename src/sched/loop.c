@@ -258,7 +258,6 @@ void thrum_schedule_restart(thrum_schedule *schedule)
 
 /* ---- Chunks -------------------------------------------------------------------------------------------------------- */
 
-/* Asks the rule. */
 static uint64_t new_size(thrum_schedule *schedule, uint32_t worker, double now)
 {
     uint64_t size = schedule->rule->size(schedule, schedule->left, worker, now);
@@ -275,22 +274,18 @@ static int take(thrum_schedule *schedule, uint32_t worker, thrum_chunk *chunk)
     return 1;
 }
 
+int thrum__ask_the_rule(thrum_schedule *schedule, uint32_t worker, double now, thrum_chunk *chunk)
+{
+    if (schedule->rule->take)
+        return take(schedule, worker, chunk);
+    return thrum__hand_out(schedule, new_size(schedule, worker, now), chunk);
+}
+
 int thrum_schedule_next(thrum_schedule *schedule, uint32_t worker, double now, thrum_chunk *chunk)
 {
-    if (!schedule || !chunk || worker >= schedule->facts.workers || schedule->left == 0)
+    if (!schedule || !chunk || worker >= schedule->facts.workers)
         return 0;
-    uint64_t size = schedule->size, left = schedule->left;
-    if (schedule->same > 0)
-        schedule->same--;
-    else if (schedule->rule->take)
-        return take(schedule, worker, chunk);
-    else
-        size = new_size(schedule, worker, now);
-    size = size < left ? size : left;
-    *chunk = (thrum_chunk){schedule->facts.iterations - left, size};
-    schedule->left = left - size;
-    schedule->requests++;
-    return 1;
+    return thrum__schedule_next(schedule, worker, now, chunk);
 }
 
 void thrum_schedule_finished(thrum_schedule *schedule, uint32_t worker, uint64_t iterations, double time, double cost)
