@@ -18,14 +18,16 @@ add_library(thrum::thrum_static ALIAS thrum_static)
 foreach(library thrum thrum_static)
     target_include_directories(${library} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                                  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-    target_link_libraries(${library} PRIVATE PkgConfig::HWLOC Threads::Threads)
+    target_link_libraries(${library} PRIVATE PkgConfig::HWLOC Threads::Threads ${CMAKE_DL_LIBS})
     set_target_properties(${library} PROPERTIES
         OUTPUT_NAME thrum
         LINKER_LANGUAGE C
         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
         ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 endforeach()
-set_target_properties(thrum PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+# $ORIGIN: modules (cmake/SimGrid.cmake) are looked for beside the library.
+set_target_properties(thrum PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+                                       BUILD_RPATH $ORIGIN INSTALL_RPATH $ORIGIN)
 if(NOT THRUM_SANITIZE) # a sanitizer's functions are found in the program
     target_link_options(thrum PRIVATE -Wl,--no-undefined)
 endif()

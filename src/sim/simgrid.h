@@ -43,6 +43,7 @@ typedef struct thrum__simgrid_job {
     const thrum_perturbation *perturbations;
     size_t perturbation_count;
     uint64_t runs;
+    uint32_t processes; /* runs at the same time; 0: 1 */
     /* Run number `run` begins: the schedule at its beginning, and `draw` gives this run's times from now on. NULL: an error,
      * with a sentence. Called in a child process, as `draw` is: what they write is gone at the end of the run. */
     thrum_schedule *(*begin)(void *ctx, uint64_t run);
