@@ -37,10 +37,10 @@ static inline uint64_t thrum__draw_bits(thrum__stream *stream)
     return thrum__mix(stream->state += UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* The middle of one of 2^53 equal parts of the interval from 0 to 1, so never either end. */
+/* The middle of one of 2^52 equal parts of the interval from 0 to 1, so never either end. */
 static inline double thrum__unit(uint64_t bits)
 {
-    return ((double)(int64_t)(bits >> 11) + 0.5) * 0x1p-53;
+    return ((double)(int64_t)(bits >> 12) + 0.5) * 0x1p-52;
 }
 
 static inline double thrum__draw_unit(thrum__stream *stream)
@@ -89,7 +89,7 @@ static inline double thrum__draw_normal(const thrum__draw_tables *tables, thrum_
 
 /* What drawing gamma numbers of one shape needs; worth keeping where many are drawn. */
 typedef struct thrum__gamma {
-    double d, c; /* d = shape - 1/3, c = 1/sqrt(9 d) */
+    double d, c;  /* d = shape - 1/3, c = 1/sqrt(9 d) */
     double power; /* for shapes below 1: 1/shape; else 0 */
 } thrum__gamma;
 
