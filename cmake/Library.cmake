@@ -7,7 +7,7 @@ target_include_directories(thrum_objects PUBLIC ${PROJECT_SOURCE_DIR}/include PR
 target_compile_definitions(thrum_objects PRIVATE _GNU_SOURCE=)
 # initial-exec: the library is linked or preloaded, and its thread-local variables cost one load.
 target_compile_options(thrum_objects PRIVATE -ftls-model=initial-exec -fno-semantic-interposition)
-target_link_libraries(thrum_objects PRIVATE PkgConfig::HWLOC Threads::Threads)
+target_link_libraries(thrum_objects PRIVATE PkgConfig::HWLOC Threads::Threads m)
 set_target_properties(thrum_objects PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
 
 add_library(thrum SHARED $<TARGET_OBJECTS:thrum_objects>)
