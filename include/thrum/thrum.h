@@ -13,7 +13,9 @@
 #include <thrum/observer.h>
 #include <thrum/options.h>
 #include <thrum/pipeline.h>
+#include <thrum/schedule.h>
 #include <thrum/scope.h>
+#include <thrum/sim.h>
 #include <thrum/terms.h>
 #include <thrum/version.h>
 
