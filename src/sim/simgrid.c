@@ -28,8 +28,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char no_engine[] = "this build has no SimGrid engine";
-
 /* Not larger than PIPE_BUF, so that messages of several writers do not mix. */
 struct message {
     enum { LOADED, RUN_DONE, FAILED } kind;
@@ -92,9 +90,13 @@ static void load(struct keeper *keeper)
     void *handle = dlopen(THRUM__SIMGRID_MODULE, RTLD_NOW | RTLD_LOCAL);
     keeper->module = handle ? dlsym(handle, THRUM__SIMGRID_SYMBOL) : NULL;
     if (!keeper->module)
-        snprintf(text, sizeof text, "%s: %s", no_engine, dlerror());
+        snprintf(text, sizeof text,
+                 "this build has no SimGrid engine (%s); it takes SimGrid, on Debian the package libsimgrid-dev, and "
+                 "another build of thrum",
+                 dlerror());
     else if (keeper->module->version != THRUM__SIMGRID_VERSION)
-        snprintf(text, sizeof text, "%s: %s is of another version of thrum", no_engine, THRUM__SIMGRID_MODULE);
+        snprintf(text, sizeof text, "this build has no SimGrid engine: the %s that was found is of another version",
+                 THRUM__SIMGRID_MODULE);
     else
         return;
     give_up(keeper, THRUM_ESYSTEM, text);
@@ -245,7 +247,11 @@ int thrum__simgrid_simulate(const thrum__simgrid_job *job)
     return code;
 }
 
-bool thrum__simgrid_available(void)
+int thrum_sim_engine_check(thrum_sim_engine engine)
 {
-    return thrum__simgrid_simulate(&(thrum__simgrid_job){.runs = 0}) == 0;
+    if (engine == THRUM_ENGINE_NATIVE)
+        return 0;
+    if (engine != THRUM_ENGINE_SIMGRID)
+        return thrum__fault(THRUM_EINVAL, "%d is no engine of the simulator", (int)engine);
+    return thrum__simgrid_simulate(&(thrum__simgrid_job){.runs = 0});
 }

@@ -25,8 +25,6 @@
 
 #include <thrum/sim.h>
 
-#include <stdbool.h>
-
 /* What one run gave. */
 typedef struct thrum__simgrid_run {
     uint64_t run;
@@ -55,10 +53,8 @@ typedef struct thrum__simgrid_job {
     void *ctx;
 } thrum__simgrid_job;
 
-/* 0; what `begin` or `done` failed with; THRUM_ESYSTEM with a sentence: there is no SimGrid engine here, or it failed. */
+/* 0; what `begin` or `done` failed with; THRUM_ESYSTEM with a sentence: there is no SimGrid engine here, or it failed.
+ * Without runs it only looks whether there is one. */
 int thrum__simgrid_simulate(const thrum__simgrid_job *job);
-
-/* Can it be loaded? Otherwise a sentence is left that says why not. Takes as long as loading SimGrid (some 50 ms). */
-bool thrum__simgrid_available(void);
 
 #endif

@@ -5,7 +5,7 @@
 
 expect 0 info
 is_content
-for word in processors quota Slurm NUMA workers binding membarrier trace Graphviz; do
+for word in processors quota Slurm NUMA workers binding membarrier trace Graphviz SimGrid; do
     says "$word "
 done
 for option in THRUM_WORKERS THRUM_CALLERS THRUM_BIND THRUM_TRACE THRUM_TRACE_EVENTS; do
@@ -50,7 +50,7 @@ unset THRUM_WROKERS
 
 expect 0 info --json
 is_content
-for key in version machine machine_cpus affinity_cpus quota usable decided_by workers binding programs options; do
+for key in version machine machine_cpus affinity_cpus quota usable decided_by workers binding programs engines options; do
     says "\"$key\": "
 done
 says '"name": "THRUM_WORKERS"'

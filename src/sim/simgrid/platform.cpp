@@ -7,7 +7,9 @@
 #include <simgrid/s4u.hpp>
 #include <xbt/log.h>
 
+#include <algorithm>
 #include <cfloat>
+#include <cmath>
 #include <cstdio>
 #include <set>
 #include <string>
@@ -35,7 +37,7 @@ static double share_at(const thrum__simgrid_job &job, uint32_t worker, double ti
         if (it.worker == worker && it.from <= time && time < it.until)
             share *= it.factor;
     }
-    return share;
+    return std::max(share, 1e-290); // SimGrid gives up at an execution that would never end
 }
 
 // "date share" a line, for each date at which the worker's share changes.
@@ -45,7 +47,8 @@ static std::string profile_of(const thrum__simgrid_job &job, uint32_t worker)
     for (size_t i = 0; i < job.perturbation_count; i++)
         if (job.perturbations[i].worker == worker) {
             dates.insert(job.perturbations[i].from);
-            dates.insert(job.perturbations[i].until);
+            if (std::isfinite(job.perturbations[i].until))
+                dates.insert(job.perturbations[i].until);
         }
     std::string profile;
     for (double date : dates) {
@@ -56,15 +59,10 @@ static std::string profile_of(const thrum__simgrid_job &job, uint32_t worker)
     return profile;
 }
 
-static sg4::Host *create_host(sg4::NetZone *zone, const std::string &name, double speed)
-{
-    return zone->create_host(name, speed);
-}
-
 static sg4::Host *create_worker(sg4::NetZone *zone, const thrum__simgrid_job &job, uint32_t worker)
 {
     const std::string name = "worker" + std::to_string(worker);
-    sg4::Host *host = create_host(zone, name, job.speeds ? job.speeds[worker] : 1);
+    sg4::Host *host = zone->create_host(name, job.speeds ? job.speeds[worker] : 1);
     const std::string profile = profile_of(job, worker);
     if (!profile.empty())
         host->set_speed_profile(simgrid::kernel::profile::ProfileBuilder::from_string(name, profile, -1));
@@ -82,7 +80,7 @@ void thrum__platform_build(const thrum__simgrid_job *job, sg_host_t *hosts)
                                 ->seal();
     for (uint32_t i = 0; i < job->workers; i++)
         hosts[i] = create_worker(zone, *job, i);
-    hosts[job->workers] = create_host(zone, "master", 1);
+    hosts[job->workers] = zone->create_host("master", 1);
     for (uint32_t i = 0; i <= job->workers; i++) {
         hosts[i]->seal();
         zone->add_route(hosts[i]->get_netpoint(), nullptr, nullptr, nullptr, {sg4::LinkInRoute(link)}, true);
