@@ -25,9 +25,7 @@ foreach(library thrum thrum_static)
         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
         ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 endforeach()
-# $ORIGIN: modules (cmake/SimGrid.cmake) are looked for beside the library.
-set_target_properties(thrum PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
-                                       BUILD_RPATH $ORIGIN INSTALL_RPATH $ORIGIN)
+set_target_properties(thrum PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 if(NOT THRUM_SANITIZE) # a sanitizer's functions are found in the program
     target_link_options(thrum PRIVATE -Wl,--no-undefined)
 endif()

@@ -32,7 +32,6 @@
 struct message {
     enum { LOADED, RUN_DONE, FAILED } kind;
     thrum__simgrid_run run;
-    int code;
     char text[512];
 };
 
@@ -51,9 +50,9 @@ static void tell(const struct keeper *keeper, const struct message *message)
         ;
 }
 
-_Noreturn static void give_up(const struct keeper *keeper, int code, const char *text)
+_Noreturn static void give_up(const struct keeper *keeper, const char *text)
 {
-    struct message message = {.kind = FAILED, .code = code};
+    struct message message = {.kind = FAILED};
     snprintf(message.text, sizeof message.text, "%s", text);
     tell(keeper, &message);
     _exit(1);
@@ -84,10 +83,26 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* The module lies beside the library (or the program that has it inside), or where the system looks for libraries. The path
+ * is made here and is not left to $ORIGIN, which is the sanitizers' where they stand between libthrum and dlopen. */
+static void *open_module(void)
+{
+    Dl_info self;
+    char path[4096];
+    static const char here;
+    const char *slash = dladdr(&here, &self) && self.dli_fname ? strrchr(self.dli_fname, '/') : NULL;
+    if (slash) {
+        snprintf(path, sizeof path, "%.*s/%s", (int)(slash - self.dli_fname), self.dli_fname, THRUM__SIMGRID_MODULE);
+        if (access(path, R_OK) == 0)
+            return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
+    return dlopen(THRUM__SIMGRID_MODULE, RTLD_NOW | RTLD_LOCAL);
+}
+
 static void load(struct keeper *keeper)
 {
     char text[400];
-    void *handle = dlopen(THRUM__SIMGRID_MODULE, RTLD_NOW | RTLD_LOCAL);
+    void *handle = open_module();
     keeper->module = handle ? dlsym(handle, THRUM__SIMGRID_SYMBOL) : NULL;
     if (!keeper->module)
         snprintf(text, sizeof text,
@@ -99,7 +114,7 @@ static void load(struct keeper *keeper)
                  THRUM__SIMGRID_MODULE);
     else
         return;
-    give_up(keeper, THRUM_ESYSTEM, text);
+    give_up(keeper, text);
 }
 
 _Noreturn static void simulate_one(const struct keeper *keeper, uint64_t run)
@@ -107,10 +122,7 @@ _Noreturn static void simulate_one(const struct keeper *keeper, uint64_t run)
     static const thrum__simgrid_thrum thrum = {thrum_schedule_next, thrum_schedule_finished};
     const thrum__simgrid_job *job = keeper->job;
     struct message message = {.kind = RUN_DONE, .run.run = run};
-    thrum_schedule *schedule = job->begin(job->ctx, run);
-    if (!schedule)
-        give_up(keeper, thrum__last_code(), thrum__last_fault());
-    keeper->module->run(job, &thrum, schedule, &message.run);
+    keeper->module->run(job, &thrum, job->begin(job->ctx, run), &message.run);
     tell(keeper, &message);
     _exit(0);
 }
@@ -130,7 +142,7 @@ static void start_run(const struct keeper *keeper, uint64_t run)
 {
     pid_t self = getpid(), child = fork();
     if (child < 0)
-        give_up(keeper, THRUM_ESYSTEM, "the system refuses a process for a run with SimGrid");
+        give_up(keeper, "the system refuses a process for a run with SimGrid");
     if (child == 0) {
         settle(self);
         simulate_one(keeper, run);
@@ -192,7 +204,7 @@ static int listen_to(const thrum__simgrid_job *job, int pipe, int output)
     while (hear(pipe, &message)) {
         int code = 0;
         if (message.kind == FAILED)
-            code = thrum__fault(message.code, "%s", message.text);
+            code = thrum__fault(THRUM_ESYSTEM, "%s", message.text);
         else if (message.kind == RUN_DONE)
             code = job->done(job->ctx, &message.run);
         if (code != 0)

@@ -42,8 +42,8 @@ typedef struct thrum__simgrid_job {
     size_t perturbation_count;
     uint64_t runs;
     uint32_t processes; /* runs at the same time; 0: 1 */
-    /* Run number `run` begins: the schedule at its beginning, and `draw` gives this run's times from now on. NULL: an error,
-     * with a sentence. Called in a child process, as `draw` is: what they write is gone at the end of the run. */
+    /* Run number `run` begins: the schedule at its beginning, and `draw` gives this run's times from now on. Called in a child
+     * process, as `draw` is: what they write is gone at the end of the run. */
     thrum_schedule *(*begin)(void *ctx, uint64_t run);
     /* How long the iterations of the chunk take together at speed 1. Called in the order in which chunks are handed out. */
     double (*draw)(void *ctx, const thrum_chunk *chunk);
@@ -53,7 +53,7 @@ typedef struct thrum__simgrid_job {
     void *ctx;
 } thrum__simgrid_job;
 
-/* 0; what `begin` or `done` failed with; THRUM_ESYSTEM with a sentence: there is no SimGrid engine here, or it failed.
+/* 0; what `done` returned; THRUM_ESYSTEM with a sentence: there is no SimGrid engine here, or it failed.
  * Without runs it only looks whether there is one. */
 int thrum__simgrid_simulate(const thrum__simgrid_job *job);
 

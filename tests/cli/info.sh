@@ -56,6 +56,16 @@ done
 says '"name": "THRUM_WORKERS"'
 says '"problem": null'
 
+# A library with something else in the place of its module (the program finds this copy of the library first).
+cp "$build"/libthrum.so.? "$folder/"
+: >"$folder/libthrum-simgrid.so"
+export LD_LIBRARY_PATH=$folder
+expect 0 info
+says "SimGrid      this build has no SimGrid engine"
+expect 0 info --json
+says '"simgrid": false'
+unset LD_LIBRARY_PATH
+
 expect 2 info --jsno
 complains "unknown option '--jsno'; did you mean '--json'?"
 expect 2 info machine

@@ -16,7 +16,6 @@
 #include <simgrid/mailbox.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A worker, and the message that it sends: itself. Actors take turns, so they may read what others wrote. */
 struct worker {
