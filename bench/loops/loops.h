@@ -3,9 +3,9 @@
  * Loops over 10 M iterations that do next to nothing, and loops over next to no iterations; nanoseconds per iteration, and
  * per loop.
  *
- * The body is the same for everybody: it adds up a number that is worked out from i. Two multiplications, each waiting for
- * the other, keep all compilers from doing several iterations at once, so that what differs is the loop around them. No
- * iteration writes to memory that another worker writes to: an array would have neighbours in one cache line, which whoever
+ * The body is the same for everybody: it adds up a number that is worked out from i by two multiplications, and is hidden
+ * from vectorizers, so that all compilers make about the same of it and what differs is the loop around it. No iteration
+ * writes to memory that another worker writes to: elements of an array would have neighbours in one cache line, which whoever
  * deals out single iterations would pay for. The sum tells whether each iteration has run exactly once.
  */
 #ifndef BENCH_LOOPS_H

@@ -19,8 +19,8 @@ struct tbb_state {
 void *open_loop(const bench_request *request)
 {
     size_t workers = static_cast<size_t>(request->workers);
-    auto *state = new tbb_state{
-        {tbb::global_control::max_allowed_parallelism, workers}, tbb::task_arena(request->workers), {}};
+    auto *state =
+        new tbb_state{{tbb::global_control::max_allowed_parallelism, workers}, tbb::task_arena(request->workers), {}};
     loops_open(&state->loops, request);
     return state;
 }
