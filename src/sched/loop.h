@@ -5,9 +5,9 @@
  *
  * A rule is a few lines: `begin` works out what is constant for the loop, `size` says how large the next chunk is, and
  * `finished` takes in what a worker has shown. Sizes may come out as any whole number: whoever calls brings them between the
- * least size and R. Rules are in loop_fixed.c (sizes that do not change), loop_guided.c (that follow R),
- * loop_batch.c (batches of p equal chunks), loop_weighted.c (weights, given and measured), loop_adaptive.c (AF), loop_bold.c
- * and loop_block.c (STAT and STEAL: blocks of the workers' own).
+ * least size and R. Rules are in loop_fixed.c (sizes that do not change), loop_guided.c (that follow R), loop_trapezoid.c
+ * (that go down in equal steps), loop_batch.c (batches of p equal chunks), loop_weighted.c (weights, given and measured),
+ * loop_adaptive.c (AF), loop_bold.c and loop_block.c (STAT and STEAL: blocks of the workers' own).
  *
  * **How chunks can be taken by several threads at once** is told by `order`, so that front/ need not know the rules:
  * whatever depends on the request's number alone can be put into a table beforehand, and then one addition takes a chunk;
@@ -22,20 +22,28 @@
 
 enum thrum__loop_order {
     THRUM__BY_NUMBER, /* sizes follow from n, p and the number of the request */
-    THRUM__BY_REST,   /* sizes follow from R: thrum__loop_size_of_rest */
+    THRUM__BY_REST,   /* sizes follow from R: thrum__size_of_rest */
     THRUM__BY_STATE,  /* sizes follow from who asked before, when, and how fast it was */
     THRUM__BY_OWNER,  /* workers have blocks of their own */
 };
 
+/* A place of 64 bytes for each worker. A rule uses one of the three, which all are 0 at the beginning. */
 typedef struct thrum__loop_worker {
-    double weight; /* as given */
-    /* Measured: chunks, iterations and time so far. What more a rule keeps is described where the rule is. */
-    uint64_t chunks, iterations;
-    double time;
-    double weighted_time, weighted_iterations; /* AWF-B to E: sums of j t_j and of j k_j */
-    double squares;                            /* AF: sum of k_j (t_j/k_j - mean)^2 */
-    double size, speed, since;                 /* BOLD */
-    uint64_t begin, end;                       /* STAT, STEAL: the rest of its block */
+    double weight; /* as given, or 1 */
+    union {
+        struct { /* measured: chunks, iterations and time so far */
+            uint64_t chunks, iterations;
+            double time;
+            double weighted_time, weighted_iterations; /* AWF-B to E: sums of j t_j and of j k_j over its chunks j */
+            double squares;                            /* AF: sum of k_j (t_j/k_j - mean)^2 */
+        };
+        struct { /* BOLD: its chunk under way, the speed expected of that, and when it began */
+            double size, speed, since;
+        };
+        struct { /* STAT, STEAL: the rest of its block */
+            uint64_t begin, end;
+        };
+    };
 } thrum__loop_worker;
 
 typedef struct thrum__rule thrum__rule;
@@ -45,21 +53,32 @@ struct thrum_schedule {
     thrum_loop_facts facts; /* with the defaults filled in; weights points to nothing (see workers) */
     uint64_t left;          /* R */
     uint64_t requests;      /* answered so far */
-    uint64_t batch_size;    /* of the batch under way */
-    double constants[8];    /* the rule's own */
-    double shared[4];       /* the rule's own, changing: 0 at the beginning */
+    uint64_t size;          /* what the rule said last, raised to the least size */
+    uint64_t same;          /* so many requests more are answered with `size`, without asking the rule */
     thrum__loop_worker *workers;
+    /* The rule's own: what `begin` works out, in real and in whole numbers, and what changes, which is 0 at the beginning. */
+    double constants[8];
+    uint64_t wholes[4];
+    double shared[8];
+    uint64_t counts[4];
 };
 
 struct thrum__rule {
     const char *name, *text;
     enum thrum__loop_order order;
     unsigned needs;
-    /* 0, or THRUM_EINVAL with a sentence. The facts have been checked for being numbers at all; may be NULL. */
+    /* Works out constants. 0, or THRUM_EINVAL with a sentence. The facts have been checked for being numbers at all, and for
+     * a mean and a cost above 0 where the rule needs them. May be NULL. */
     int (*begin)(thrum_schedule *schedule);
+    /* What changes, where 0 is not the right beginning. May be NULL. */
+    void (*restart)(thrum_schedule *schedule);
     /* The size of the next chunk, before clamping, while `left` > 0 iterations are left. With BY_REST it writes nothing and
-     * reads `left`, the facts and the constants only. BY_OWNER rules have none. */
+     * reads `left`, the facts and the constants only. With BY_NUMBER it leaves the workers alone, and may set `same`: it is
+     * not asked for so many requests more. NULL: the rule has `take`. */
     uint64_t (*size)(thrum_schedule *schedule, uint64_t left, uint32_t worker, double now);
+    /* BY_OWNER, in place of `size`: the next chunk of the worker, not yet subtracted from `left`; 0: none. */
+    int (*take)(thrum_schedule *schedule, uint32_t worker, thrum_chunk *chunk);
+    /* iterations > 0, and times are numbers, not negative. NULL: the rule does not learn. */
     void (*finished)(thrum_schedule *schedule, uint32_t worker, uint64_t iterations, double time, double cost);
 };
 
@@ -83,8 +102,8 @@ typedef struct thrum__loop_row {
 } thrum__loop_row;
 
 /* Writes the rows of the schedule, which is at its beginning and stays so. Their number, or 0: more than `most` would be
- * needed. */
-uint32_t thrum__loop_rows(thrum_schedule *schedule, thrum__loop_row *rows, uint32_t most);
+ * needed, or n = 0. */
+uint32_t thrum__loop_rows(const thrum_schedule *schedule, thrum__loop_row *rows, uint32_t most);
 
 /* Block number `worker` of n/p iterations, the remainder spread over the first ones. */
 static inline thrum_chunk thrum__block(uint64_t n, uint32_t p, uint32_t worker)
