@@ -32,7 +32,7 @@ static const struct row {
                            "spawned and not yet started tasks that a worker can hold; beyond that they run at once"},
     [THRUM__OPT_STACK] = {"THRUM_STACK_MB", "64", "system, 1 to 4096", "system", 1, 4096,
                           "megabytes of address space for the stack of each thread; system: its own default"},
-    [THRUM__OPT_SCHEDULE] = {"THRUM_SCHEDULE", "steal", "a technique, or technique,least chunk", "schedule", 1, 0,
+    [THRUM__OPT_SCHEDULE] = {"THRUM_SCHEDULE", "steal", "fac2, or fac2,16 for chunks of 16 at least", "schedule", 1, 0,
                              "how loops with .schedule = THRUM_RUNTIME are handed out"},
     [THRUM__OPT_TRACE] = {"THRUM_TRACE", "", "a file name", "text", 1, 0,
                           "write a trace in Chrome's format to this file when an executor is freed"},
@@ -75,7 +75,8 @@ static int wrong_schedule(const struct row *row, const char *value)
 {
     char sentence[512];
     snprintf(sentence, sizeof sentence, "%s", thrum__last_fault());
-    return thrum__fault(THRUM_EOPTION, "%s is '%s': %s", row->name, value, sentence);
+    return thrum__fault(THRUM_EOPTION, "%s is '%s', but it must be like: %s. %s", row->name, value, row->range,
+                        sentence);
 }
 
 int thrum__option_parse(enum thrum__option_id id, const char *value, int64_t *number)

@@ -38,6 +38,11 @@ typedef struct thrum__range {
     thrum__lock lock;
 } thrum__range;
 
+/* lo <= i < hi; empty if lo == hi. */
+typedef struct thrum__span {
+    uint64_t lo, hi;
+} thrum__span;
+
 /* Empty; before anybody looks. */
 static inline void thrum__range_init(thrum__range *range)
 {
@@ -50,19 +55,17 @@ static inline void thrum__range_init(thrum__range *range)
 void thrum__range_fill_owner(thrum__range *range, uint64_t lo, uint64_t hi);
 
 /* What is behind the fast path: `front` is raised by `count`, but back may be lower. */
-bool thrum__range_settle_owner(thrum__range *range, uint64_t front, uint64_t count, uint64_t *lo, uint64_t *hi);
+thrum__span thrum__range_settle_owner(thrum__range *range, uint64_t front, uint64_t count);
 
-/* Takes `count` numbers (below 2^63), fewer if fewer are left: false if none are. */
-static inline bool thrum__range_take_owner(thrum__range *range, uint64_t count, uint64_t *lo, uint64_t *hi)
+/* Takes `count` numbers (above 0, below 2^63), fewer if fewer are left. */
+static inline thrum__span thrum__range_take_owner(thrum__range *range, uint64_t count)
 {
     uint64_t front = atomic_load_explicit(&range->front, memory_order_relaxed);
     atomic_store_explicit(&range->front, front + count, memory_order_relaxed);
     thrum__barrier_light();
     if (__builtin_expect(front + count > atomic_load_explicit(&range->back, memory_order_relaxed), 0))
-        return thrum__range_settle_owner(range, front, count, lo, hi);
-    *lo = front;
-    *hi = front + count;
-    return true;
+        return thrum__range_settle_owner(range, front, count);
+    return (thrum__span){front, front + count};
 }
 
 /* About how many are left. */
@@ -73,7 +76,7 @@ static inline uint64_t thrum__range_left(thrum__range *range)
     return back > front ? back - front : 0;
 }
 
-/* Takes the back half, rounded up: false if there is nothing, or the owner was just about to take it. */
-bool thrum__range_steal(thrum__range *range, uint64_t *lo, uint64_t *hi);
+/* Takes the back half, rounded up: nothing if nothing is left, or the owner was just about to take it. */
+thrum__span thrum__range_steal(thrum__range *range);
 
 #endif

@@ -49,12 +49,30 @@ static bool is_degenerate(thrum_technique technique, const thrum_loop_facts *fac
     return technique == THRUM_FSC && (facts->deviation == 0 || facts->cost == 0);
 }
 
+/* A chunk that is worth handing out: that costs a twentieth of it. A measured deviation holds whatever else went on in the machine,
+ * and rules that trust it may come to hand out tiny iterations one by one. */
+static uint64_t worthwhile(const thrum_loop_facts *facts)
+{
+    double size = facts->cost / (0.05 * facts->mean), most = (double)(facts->iterations / facts->workers);
+    return size < 1 ? 1 : size < most ? (uint64_t)size : (uint64_t)most + 1;
+}
+
 /* Measured facts for a rule that needs some and was given none; FAC2 while nothing is known. */
 static void measure_facts(struct loop *loop, thrum_loop_facts *facts)
 {
-    bool known = loop->site && thrum__site_facts(loop->site, facts);
+    thrum_loop_facts known = {.iterations = facts->iterations, .workers = facts->workers};
     loop->measures = loop->site != NULL;
-    if (!known || lacks_facts(loop->technique, facts) || is_degenerate(loop->technique, facts))
+    if (loop->site && thrum__site_facts(loop->site, &known)) {
+        if (facts->mean == 0) {
+            facts->mean = known.mean;
+            facts->deviation = known.deviation;
+        }
+        if (facts->cost == 0)
+            facts->cost = known.cost;
+        if (facts->least == 0)
+            facts->least = worthwhile(&known);
+    }
+    if (lacks_facts(loop->technique, facts) || is_degenerate(loop->technique, facts))
         loop->technique = THRUM_FAC2;
 }
 
@@ -239,6 +257,7 @@ static int prepare(struct loop *loop, const thrum_loop *job, const char *what)
         return err;
     loop->order = order_of(loop->technique);
     loop->steals = loop->technique != THRUM_STAT;
+    loop->timed = loop->picked || loop->order == THRUM__BY_STATE;
     err = begin_schedule(loop, what, &facts);
     if (!err && !begin_taking(loop)) {
         thrum__free(loop->heap);

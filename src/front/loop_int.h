@@ -21,6 +21,7 @@ struct loop {
     thrum_technique technique;              /* by which it goes, once AUTO and the like are resolved */
     bool measures;                          /* for the site */
     bool picked;                            /* by AUTO */
+    bool timed;                             /* as a whole: for AUTO, or because the rule asks when it began */
     thrum__site *site;                      /* NULL: none needed, or none to be had */
     thrum_schedule schedule;                /* BY_STATE: changed under the lock */
     thrum__loop_row rows[THRUM__LOOP_ROWS]; /* BY_NUMBER */
@@ -57,6 +58,9 @@ typedef struct part {
     int64_t last_end; /* of its last chunk */
     double cost;      /* of getting the chunk at hand */
     thrum__measured measured;
+    uint64_t piece;            /* iterations that are measured at a time */
+    uint64_t piece_iterations; /* of the piece that is not long enough yet */
+    double piece_time;
 } part;
 
 /* A scope function: does the loop that `arg` points to, with as many workers as come. */

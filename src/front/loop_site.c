@@ -19,7 +19,8 @@ struct thrum__site {
     const void *body;
     uint32_t workers;
     thrum__lock lock; /* for all that follows */
-    double chunks, iterations, time, squares, cost;
+    double chunks, iterations, time, cost;
+    double pieces, piece_iterations, piece_time, piece_squares;
     thrum__auto choice;
     uint32_t step;           /* AWF: executions so far */
     double *sums;            /* AWF: 2 p numbers, in one block with the next two */
@@ -39,8 +40,11 @@ void thrum__measured_add(thrum__measured *sum, const thrum__measured *more)
     sum->chunks += more->chunks;
     sum->iterations += more->iterations;
     sum->time += more->time;
-    sum->squares += more->squares;
     sum->cost += more->cost;
+    sum->pieces += more->pieces;
+    sum->piece_iterations += more->piece_iterations;
+    sum->piece_time += more->piece_time;
+    sum->piece_squares += more->piece_squares;
 }
 
 /* ---- The table ---------------------------------------------------------------------------------------------------- */
@@ -98,25 +102,26 @@ thrum__site *thrum__site_of(const thrum_loop *loop, uint32_t workers)
 
 /* ---- Mean, deviation, cost ---------------------------------------------------------------------------------------- */
 
-/* From the chunks' times: a chunk of k iterations has a mean that varies by sigma^2/k, so k times its square distance from the
- * mean is an estimate of sigma^2. */
+/* From pieces of chunks: one of k iterations has a mean that varies by sigma^2/k, so k times its square distance from the mean
+ * of all is an estimate of sigma^2. */
 static double deviation_of(const thrum__site *site)
 {
-    double mean = site->time / site->iterations;
-    double spread = site->squares - mean * site->time;
-    return site->chunks > 1.5 && spread > 0 ? sqrt(spread / (site->chunks - 1)) : 0;
+    if (site->pieces < 1.5)
+        return 0;
+    double mean = site->piece_time / site->piece_iterations;
+    double spread = site->piece_squares - mean * site->piece_time;
+    return spread > 0 ? sqrt(spread / (site->pieces - 1)) : 0;
 }
 
 bool thrum__site_facts(thrum__site *site, thrum_loop_facts *facts)
 {
     thrum__lock_take(&site->lock);
     bool known = site->iterations > 0 && site->time > 0;
-    if (known && facts->mean == 0) {
+    if (known) {
         facts->mean = site->time / site->iterations;
         facts->deviation = deviation_of(site);
-    }
-    if (known && facts->cost == 0)
         facts->cost = site->cost / site->chunks;
+    }
     thrum__lock_give(&site->lock);
     return known;
 }
@@ -174,8 +179,11 @@ void thrum__site_learn(thrum__site *site, const thrum__measured *all, const thru
     site->chunks = KEPT * site->chunks + (double)all->chunks;
     site->iterations = KEPT * site->iterations + (double)all->iterations;
     site->time = KEPT * site->time + all->time;
-    site->squares = KEPT * site->squares + all->squares;
     site->cost = KEPT * site->cost + all->cost;
+    site->pieces = KEPT * site->pieces + (double)all->pieces;
+    site->piece_iterations = KEPT * site->piece_iterations + (double)all->piece_iterations;
+    site->piece_time = KEPT * site->piece_time + all->piece_time;
+    site->piece_squares = KEPT * site->piece_squares + all->piece_squares;
     if (parts)
         learn_speeds_locked(site, parts);
     thrum__lock_give(&site->lock);

@@ -18,9 +18,12 @@ typedef struct thrum__site thrum__site;
 /* What one execution, or one worker's part of it, has shown. Times in seconds. */
 typedef struct thrum__measured {
     uint64_t chunks, iterations;
-    double time;    /* in bodies */
-    double squares; /* sum over chunks of time^2/iterations */
-    double cost;    /* between bodies: handing out and looking at the clock */
+    double time; /* in bodies */
+    double cost; /* between bodies: handing out and looking at the clock */
+    /* The same of pieces of chunks, whose length is right to say something of the deviation. */
+    uint64_t pieces, piece_iterations;
+    double piece_time;
+    double piece_squares; /* sum over pieces of time^2/iterations */
 } thrum__measured;
 
 void thrum__measured_add(thrum__measured *sum, const thrum__measured *more);
@@ -28,7 +31,7 @@ void thrum__measured_add(thrum__measured *sum, const thrum__measured *more);
 /* The loop's site; NULL if there are too many or no memory is left: nothing is known and nothing is kept then. */
 thrum__site *thrum__site_of(const thrum_loop *loop, uint32_t workers);
 
-/* Fills in the mean, deviation and cost that the loop's facts lack. False: nothing has been measured yet. */
+/* Sets mean, deviation and cost. False: nothing has been measured yet. */
 bool thrum__site_facts(thrum__site *site, thrum_loop_facts *facts);
 
 /* AWF: the weights so far, p of them. */

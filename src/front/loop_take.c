@@ -41,18 +41,63 @@ static inline void plain_chunk(part *p, uint64_t lo, uint64_t hi)
         reduce_chunk(p, lo, hi);
 }
 
+/* What the deviation is estimated from are *pieces* of about so many seconds, parts of chunks or several chunks together. In what
+ * is shorter one would see the clock's own cost, and take it for a property of the iterations; over longer times everything drifts,
+ * and since sigma follows from a piece's mean times the root of its length, that would count for more than it is. */
+static const double PIECE_SECONDS = 10e-6;
+
+static void note_piece(part *p, uint64_t iterations, double seconds)
+{
+    thrum__measured *m = &p->measured;
+    m->iterations += iterations;
+    m->time += seconds;
+    p->piece_iterations += iterations;
+    p->piece_time += seconds;
+    if (p->piece_time < PIECE_SECONDS)
+        return;
+    m->pieces++;
+    m->piece_iterations += p->piece_iterations;
+    m->piece_time += p->piece_time;
+    m->piece_squares += p->piece_time * p->piece_time / (double)p->piece_iterations;
+    p->piece_iterations = 0;
+    p->piece_time = 0;
+}
+
+static double timed_body(part *p, uint64_t lo, uint64_t hi)
+{
+    int64_t begin = p->last_end;
+    plain_chunk(p, lo, hi);
+    p->last_end = thrum__now();
+    return (double)(p->last_end - begin) * 1e-9;
+}
+
+/* For the site: piece by piece, each twice as long as the one before until they are long enough. */
+static double chunk_in_pieces(part *p, uint64_t lo, uint64_t hi)
+{
+    double sum = 0;
+    p->measured.chunks++;
+    p->measured.cost += p->cost;
+    while (lo < hi) {
+        uint64_t end = hi - lo < p->piece ? hi : lo + p->piece;
+        double seconds = timed_body(p, lo, end);
+        note_piece(p, end - lo, seconds);
+        if (end - lo == p->piece && seconds < PIECE_SECONDS)
+            p->piece *= 2;
+        else if (seconds > 3 * PIECE_SECONDS && p->piece > 1)
+            p->piece /= 2;
+        sum += seconds;
+        lo = end;
+    }
+    return sum;
+}
+
 /* With a look at the clock before and after; what lies between two chunks is the cost of handing out. Returns the seconds. */
 static double measured_chunk(part *p, uint64_t lo, uint64_t hi)
 {
     int64_t begin = thrum__now();
-    plain_chunk(p, lo, hi);
-    int64_t end = thrum__now();
-    double seconds = (double)(end - begin) * 1e-9;
     p->cost = p->last_end ? (double)(begin - p->last_end) * 1e-9 : 0;
-    p->last_end = end;
-    thrum__measured chunk = {1, hi - lo, seconds, seconds * seconds / (double)(hi - lo), p->cost};
-    thrum__measured_add(&p->measured, &chunk);
-    return seconds;
+    p->last_end = begin;
+    return p->loop->measures ? chunk_in_pieces(p, lo, hi) : timed_body(p, lo, hi);
 }
 
 static inline void do_chunk(part *p, uint64_t lo, uint64_t hi)
@@ -154,12 +199,37 @@ static void take_by_state(part *p)
 
 /* ---- By owner ----------------------------------------------------------------------------------------------------- */
 
+/* Chunks without measuring, of which there may be as many as iterations: what is needed is at hand in local variables. */
+static void work_off_bodies(part *p, thrum__range *range)
+{
+    const thrum_loop *job = p->loop->job;
+    const uint32_t *attention = &p->scope->root->attention;
+    const uint64_t grain = p->loop->grain;
+    const size_t first = job->lo;
+    thrum_each_fn *body = job->body;
+    void *ctx = job->ctx;
+    /* Relaxed: as in thrum__scope_failed. */
+    while (!thrum__is_cancelled(__atomic_load_n(attention, __ATOMIC_RELAXED))) {
+        thrum__span span = thrum__range_take_owner(range, grain);
+        if (span.lo == span.hi)
+            return;
+        body(first + span.lo, first + span.hi, ctx);
+    }
+}
+
 static void work_off(part *p, thrum__range *range)
 {
     struct loop *loop = p->loop;
-    uint64_t lo, hi;
-    while (!thrum__scope_failed(p->scope) && thrum__range_take_owner(range, loop->grain, &lo, &hi))
-        do_chunk(p, lo, hi);
+    if (loop->job->body && !loop->measures) {
+        work_off_bodies(p, range);
+        return;
+    }
+    while (!thrum__scope_failed(p->scope)) {
+        thrum__span span = thrum__range_take_owner(range, loop->grain);
+        if (span.lo == span.hi)
+            return;
+        do_chunk(p, span.lo, span.hi);
+    }
 }
 
 /* The range of another part with the most left; NULL if all are empty. */
@@ -183,13 +253,12 @@ static thrum__range *richest(const part *p)
 static bool steal_some(part *p, thrum__range *victim)
 {
     struct loop *loop = p->loop;
-    uint64_t lo, hi;
     atomic_fetch_add_explicit(&loop->moving, 1, memory_order_acq_rel);
-    bool stolen = thrum__range_steal(victim, &lo, &hi);
-    if (stolen)
-        thrum__range_fill_owner(&loop->ranges[p->number], lo, hi);
+    thrum__span stolen = thrum__range_steal(victim);
+    if (stolen.lo < stolen.hi)
+        thrum__range_fill_owner(&loop->ranges[p->number], stolen.lo, stolen.hi);
     atomic_fetch_sub_explicit(&loop->moving, 1, memory_order_acq_rel);
-    return stolen;
+    return stolen.lo < stolen.hi;
 }
 
 static void steal_and_work(part *p)
@@ -237,7 +306,7 @@ static void take_part(thrum_scope *scope, void *arg)
         [THRUM__BY_OWNER] = take_by_owner,
     };
     struct loop *loop = arg;
-    part p = {.loop = loop, .scope = scope};
+    part p = {.loop = loop, .scope = scope, .piece = 1};
     p.number = atomic_fetch_add_explicit(&loop->entered, 1, memory_order_relaxed);
     p.place = loop->taken ? claim_any(loop, wanted_place(loop)) : p.number;
     if (loop->values) {
@@ -263,12 +332,12 @@ void thrum__loop_take_all(thrum_scope *scope, void *arg)
 {
     struct loop *loop = arg;
     uint32_t parts = loop->n < loop->places ? (uint32_t)loop->n : loop->places;
-    loop->begun = thrum__now();
+    loop->begun = loop->timed ? thrum__now() : 0;
     for (uint32_t i = 1; i < parts; i++)
         thrum_spawn(scope, take_part, loop);
     take_part(scope, loop);
     int err = thrum_join(scope);
-    loop->ended = thrum__now();
+    loop->ended = loop->timed ? thrum__now() : 0;
     if (!err && loop->values)
         combine_values(loop);
 }

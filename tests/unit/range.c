@@ -10,22 +10,24 @@
 
 static thrum__range range;
 
-static uint64_t taken_from, taken_to;
+static thrum__span taken;
 
 static bool take(uint64_t count)
 {
-    return thrum__range_take_owner(&range, count, &taken_from, &taken_to);
+    taken = thrum__range_take_owner(&range, count);
+    return taken.lo < taken.hi;
 }
 
 static bool steal(void)
 {
-    return thrum__range_steal(&range, &taken_from, &taken_to);
+    taken = thrum__range_steal(&range);
+    return taken.lo < taken.hi;
 }
 
 static void assert_taken(uint64_t from, uint64_t to)
 {
-    assert_int_equal(taken_from, from);
-    assert_int_equal(taken_to, to);
+    assert_int_equal(taken.lo, from);
+    assert_int_equal(taken.hi, to);
 }
 
 static void fill(uint64_t from, uint64_t to)
@@ -93,19 +95,18 @@ enum { NUMBERS = SANITIZED_THREAD ? 20000 : 200000, THIEVES = 2, ROUNDS = 20 };
 static atomic_uchar seen[NUMBERS];
 static atomic_bool over;
 
-static void note(uint64_t from, uint64_t to)
+static bool note(thrum__span span)
 {
-    for (uint64_t i = from; i < to; i++)
+    for (uint64_t i = span.lo; i < span.hi; i++)
         atomic_fetch_add_explicit(&seen[i], 1, memory_order_relaxed);
+    return span.lo < span.hi;
 }
 
 static void *be_a_thief(void *arg)
 {
     (void)arg;
-    uint64_t from, to;
     while (!atomic_load(&over))
-        if (thrum__range_steal(&range, &from, &to))
-            note(from, to);
+        note(thrum__range_steal(&range));
     return NULL;
 }
 
@@ -113,10 +114,10 @@ static void *be_a_thief(void *arg)
 static void be_the_owner(void)
 {
     for (uint64_t begin = 0, length = 1; begin < NUMBERS; begin += length, length = length % 37 + 1) {
-        uint64_t end = begin + length < NUMBERS ? begin + length : NUMBERS, from, to;
+        uint64_t end = begin + length < NUMBERS ? begin + length : NUMBERS;
         thrum__range_fill_owner(&range, begin, end);
-        while (thrum__range_take_owner(&range, 1 + begin % 3, &from, &to))
-            note(from, to);
+        while (note(thrum__range_take_owner(&range, 1 + begin % 3))) {
+        }
     }
 }
 
