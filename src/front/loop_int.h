@@ -20,6 +20,7 @@ struct loop {
     enum thrum__loop_order order;           /* how chunks are taken */
     thrum_technique technique;              /* by which it goes, once AUTO and the like are resolved */
     bool measures;                          /* for the site */
+    bool weighs;                            /* by what the site knows of the workers' speeds */
     bool picked;                            /* by AUTO */
     bool timed;                             /* as a whole: for AUTO, or because the rule asks when it began */
     thrum__site *site;                      /* NULL: none needed, or none to be had */
@@ -34,7 +35,7 @@ struct loop {
     _Atomic uint8_t *taken;    /* whether the place (BY_OWNER: the block) is somebody's */
     thrum__range *ranges;      /* BY_OWNER: by the part's number */
     thrum__measured *measured; /* written by the part that has the place */
-    double *weights;           /* AWF: as measured so far */
+    double *weights;           /* as measured so far */
     char *values;              /* reductions: by the part's number, two values each: its own, and room for a chunk's */
     uint8_t *has_value;        /* reductions: written by the part */
     size_t value_room;
