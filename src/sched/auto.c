@@ -72,6 +72,7 @@ static void keep(thrum__auto *choice, int rule)
 {
     choice->kept = (uint8_t)rule;
     choice->usual = 0;
+    choice->known = 0;
     choice->strange = 0;
     choice->executions = 0;
 }
@@ -79,8 +80,8 @@ static void keep(thrum__auto *choice, int rule)
 /* The kept rule has taken `time`: whether that shows that the load has changed. What is usual follows slowly. */
 static int has_changed(thrum__auto *choice, double time)
 {
-    if (choice->executions <= GETTING_TO_KNOW) {
-        choice->usual += (time - choice->usual) / choice->executions;
+    if (choice->known < GETTING_TO_KNOW) {
+        choice->usual += (time - choice->usual) / ++choice->known;
         return 0;
     }
     int direction = time > STRANGE * choice->usual ? 1 : time * STRANGE < choice->usual ? -1 : 0;

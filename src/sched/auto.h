@@ -21,7 +21,8 @@ typedef struct thrum__auto {
     uint8_t kept;        /* the rule in use, once all have been tried */
     uint8_t strange;     /* executions in a row that took another time than the kept rule should */
     int8_t direction;    /* of those: 1 longer, -1 shorter */
-    uint32_t executions; /* with the kept rule */
+    uint8_t known;       /* executions by the kept rule that `usual` is the mean of, while those are few */
+    uint32_t executions; /* since it is kept */
     double usual;        /* what the kept rule takes */
 } thrum__auto;
 

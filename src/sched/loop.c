@@ -188,7 +188,7 @@ static int check_facts(thrum_technique technique, const thrum_loop_facts *facts)
         return thrum__fault(THRUM_EINVAL, "a schedule by %s is for %llu iterations: there can be 2^63 - 1 at most",
                             rule->name, (unsigned long long)facts->iterations);
     int err = check_numbers(rule, facts);
-    return !err && facts->weights && (rule->needs & THRUM_NEEDS_WEIGHTS) ? check_weights(rule, facts) : err;
+    return !err && facts->weights ? check_weights(rule, facts) : err;
 }
 
 static bool has_workers(const thrum__rule *rule)
