@@ -17,8 +17,8 @@
 
 enum {
     AUTO_ITERATIONS = 200000,
-    AUTO_STEPS = 28,
-    AUTO_ROWS = 4096, /* of the loop that reads memory, and words of each */
+    AUTO_STEPS = 56,
+    AUTO_ROWS = 16384, /* of the loop that reads memory, and words of each */
     AUTO_WORDS = 512,
     AUTO_LEARNING = 20,
     AUTO_ROUNDS = 15,
