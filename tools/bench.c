@@ -153,7 +153,7 @@ static const struct row rows[] = {
     RAMPS("ramp-one", "of which one, at a random place, has a third of the work"),
     SHARES("ramp-one-share", "the same, over work/p alone"),
     {LOOPS, "auto-uniform", "of-best", ABSOLUTE, 1.05, AUTO,
-     "a loop by AUTO, after 20 executions, over the best technique: iterations of 40 ns"},
+     "a loop by AUTO, after 20 executions, over the best technique: iterations of 80 ns"},
     {LOOPS, "auto-up", "of-best", ABSOLUTE, 1.05, AUTO, "that take longer and longer"},
     {LOOPS, "auto-down", "of-best", ABSOLUTE, 1.05, AUTO, "that take less and less"},
     {LOOPS, "auto-random", "of-best", ABSOLUTE, 1.05, AUTO, "that take exponentially distributed times"},

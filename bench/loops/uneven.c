@@ -56,11 +56,17 @@ static uint64_t read_words(const uint64_t *words, uint64_t count)
     return sum;
 }
 
-static uint64_t iteration(const uneven_loop *loop, size_t i)
+static volatile uint64_t nothing; /* 0, which compilers do not know */
+
+static __thread uint64_t latest; /* what this thread's last iteration came to */
+
+/* Waits for `last`, what the iteration before it came to, in a chunk before perhaps. Otherwise the processor would do several short iterations at once,
+ * and time would not be in proportion to steps. */
+static uint64_t iteration(const uneven_loop *loop, size_t i, uint64_t last)
 {
     if (loop->words)
         return read_words(loop->words + i * loop->steps[i], loop->steps[i]);
-    return spin(i, loop->steps[i]);
+    return spin(i + last, loop->steps[i]);
 }
 
 static void fill_words(uneven_loop *loop, uint64_t count)
@@ -92,7 +98,7 @@ uneven_loop *uneven_new(enum uneven_shape shape, size_t n, uint64_t mean)
     if (shape == UNEVEN_MEMORY)
         fill_words(loop, n * mean);
     for (size_t i = 0; i < n; i++)
-        loop->expected[i] = iteration(loop, i);
+        loop->expected[i] = iteration(loop, i, 0);
     loop->longest = longest_of(loop);
     loop->total = uneven_steps(loop, 0, n);
     if (shape == UNEVEN_ONE)
@@ -115,7 +121,7 @@ static void set_steps(uneven_loop *loop, size_t i, uint64_t steps)
 {
     loop->total += steps - loop->steps[i];
     loop->steps[i] = steps;
-    loop->expected[i] = iteration(loop, i);
+    loop->expected[i] = iteration(loop, i, 0);
 }
 
 void uneven_move(uneven_loop *loop, uint64_t turn)
@@ -137,8 +143,12 @@ uint64_t uneven_steps(const uneven_loop *loop, size_t lo, size_t hi)
 
 void uneven_do(uneven_loop *loop, size_t lo, size_t hi)
 {
-    for (size_t i = lo; i < hi; i++)
-        loop->result[i] += iteration(loop, i);
+    uint64_t last = latest, zero = nothing;
+    for (size_t i = lo; i < hi; i++) {
+        last = iteration(loop, i, last & zero);
+        loop->result[i] += last;
+    }
+    latest = last;
 }
 
 void uneven_verify(uneven_loop *loop)
@@ -167,7 +177,7 @@ static void *do_share(void *arg)
 {
     thread_share *share = arg;
     const uneven_loop *loop = share->loop;
-    uint64_t sum = 0, steps = share->part;
+    uint64_t last = 0, zero = nothing, steps = share->part;
     if (share->processor >= 0) {
         cpu_set_t one;
         CPU_ZERO(&one);
@@ -181,12 +191,11 @@ static void *do_share(void *arg)
     for (size_t i = share->first; i < loop->n; i += share->stride) {
         if (loop->shape == UNEVEN_ONE && i == loop->longest)
             continue;
-        sum += iteration(loop, i);
+        last = iteration(loop, i, last & zero);
         steps += loop->steps[i];
     }
-    sum += spin(sum, share->part);
+    share->sink = spin(last, share->part);
     share->speed = (double)steps / (bench_now() - begin);
-    share->sink = sum;
     return NULL;
 }
 
