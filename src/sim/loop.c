@@ -7,6 +7,7 @@
  */
 #include "loop_int.h"
 
+#include "base/alloc.h"
 #include "base/fault.h"
 
 #include <thrum/algorithm.h>
@@ -85,6 +86,14 @@ static void report(struct simulation *simulation, uint64_t count)
                    (unsigned long long)simulation->setting.runs);
 }
 
+static void note(const struct simulation *simulation, struct tally *tally, size_t number, const thrum__loop_run *run)
+{
+    double wasted = thrum__loop_wasted(&simulation->setting, run);
+    tally_add(tally, wasted, run);
+    if (simulation->sim->wasted_times)
+        simulation->sim->wasted_times[number] = wasted;
+}
+
 static void run_some(size_t lo, size_t hi, void *into, void *ctx)
 {
     struct simulation *simulation = ctx;
@@ -98,13 +107,24 @@ static void run_some(size_t lo, size_t hi, void *into, void *ctx)
     }
     for (size_t i = lo; i < hi; i++) {
         thrum__loop_run run = thrum__desk_run(&desk, i);
-        double wasted = thrum__loop_wasted(&simulation->setting, &run);
-        tally_add(tally, wasted, &run);
-        if (simulation->sim->wasted_times)
-            simulation->sim->wasted_times[i] = wasted;
+        note(simulation, tally, i, &run);
     }
     thrum__desk_end(&desk);
     report(simulation, hi - lo);
+}
+
+static int run_all_by_simgrid(thrum_executor *ex, const struct simulation *simulation, struct tally *tally)
+{
+    size_t count = simulation->setting.runs;
+    thrum__loop_run *runs = count <= SIZE_MAX / sizeof *runs ? thrum__alloc(count * sizeof *runs) : NULL;
+    if (!runs)
+        return thrum__fault(THRUM_ENOMEM, "there is no memory for the results of %zu runs", count);
+    int workers = thrum_executor_workers(ex);
+    int error = thrum__loop_simgrid(simulation->sim, &simulation->setting, workers > 0 ? (uint32_t)workers : 1, runs);
+    for (size_t i = 0; !error && i < count; i++)
+        note(simulation, tally, i, &runs[i]);
+    thrum__free(runs);
+    return error;
 }
 
 int thrum_loop_simulate(thrum_executor *ex, const thrum_loop_sim *sim, thrum_loop_sim_result *result)
@@ -117,7 +137,7 @@ int thrum_loop_simulate(thrum_executor *ex, const thrum_loop_sim *sim, thrum_loo
     if (error)
         return error;
     if (sim->engine == THRUM_ENGINE_SIMGRID)
-        error = thrum__fault(THRUM_ESYSTEM, "there is no SimGrid engine here");
+        error = run_all_by_simgrid(ex, &simulation, &tally);
     else
         error = thrum_transform_reduce(ex, simulation.setting.runs, 0, &tally, sizeof tally, run_some, tally_combine,
                                        &simulation);

@@ -73,4 +73,8 @@ thrum__loop_run thrum__desk_run(thrum__desk *desk, uint64_t number);
 /* The schedule at the beginning of run number `number`, and the stream of its times. */
 thrum__stream thrum__loop_run_begin(const thrum__loop_setting *setting, thrum_schedule *schedule, uint64_t number);
 
+/* All runs by the SimGrid engine, so many at the same time: runs[i] is what run number i gave. 0, or an error with a sentence. */
+int thrum__loop_simgrid(const thrum_loop_sim *sim, const thrum__loop_setting *setting, uint32_t processes,
+                        thrum__loop_run *runs);
+
 #endif
