@@ -18,7 +18,7 @@ add_library(thrum::thrum_static ALIAS thrum_static)
 foreach(library thrum thrum_static)
     target_include_directories(${library} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                                  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-    target_link_libraries(${library} PRIVATE PkgConfig::HWLOC Threads::Threads m)
+    target_link_libraries(${library} PRIVATE PkgConfig::HWLOC Threads::Threads m ${CMAKE_DL_LIBS})
     set_target_properties(${library} PROPERTIES
         OUTPUT_NAME thrum
         LINKER_LANGUAGE C

@@ -22,7 +22,7 @@
  *
  * **What is measured.** Rules that need the mean, the deviation or the cost of handing out a chunk are given them, or they are
  * measured, in earlier executions of the same loop; the first one goes by FAC2, and so does any loop whose iterations have taken
- * no time at all so far. AWF's weights are measured in the same way. "The same loop" is the place of the call in the source,
+ * no time at all so far. The weights of WF and AWF are measured in the same way. "The same loop" is the place of the call in the source,
  * unless `site` names it; with another body or another number of workers it is another one. 4096 such places are kept.
  *
  * **How chunks are taken.** STEAL, STAT and SS: from the worker's own block, without a read-modify-write; who has none left comes
@@ -52,7 +52,7 @@ typedef struct thrum_loop {
     size_t least;           /* the least size of a chunk; 0: the rule's own */
     double mean, deviation; /* of an iteration's time, in seconds; mean 0: measured, and with it a deviation of 0 */
     double cost;            /* of handing out a chunk, in seconds; 0: measured */
-    const double *weights;  /* WF: one for each worker, by its index, with their number as sum; NULL: all 1 */
+    const double *weights;  /* WF, AWF: one for each worker, by its index, with their number as sum; NULL: measured */
     size_t weight_count;
     double alpha;     /* TAP */
     uint32_t stages;  /* FISS */

@@ -29,6 +29,10 @@ typedef enum thrum_sim_engine {
     THRUM_ENGINE_SIMGRID, /* master and workers as actors of SimGrid that send messages; slow, an independent check */
 } thrum_sim_engine;
 
+/* Can the engine be used here? 0; or an error with a sentence that says why not. For SimGrid it takes as long as loading it,
+ * some 50 ms. */
+THRUM_API int thrum_sim_engine_check(thrum_sim_engine engine);
+
 /* Worker number `worker` runs at `factor` times its speed from `from` until `until`. */
 typedef struct thrum_perturbation {
     uint32_t worker;

@@ -89,9 +89,9 @@ static int choose(struct loop *loop, const char *what, thrum_loop_facts *facts)
         if (least)
             facts->least = least;
     }
-    bool awf = loop->technique == THRUM_AWF && !facts->weights;
+    loop->weighs = (loop->technique == THRUM_WF || loop->technique == THRUM_AWF) && !facts->weights;
     bool lacks = loop->technique < THRUM_TECHNIQUES && lacks_facts(loop->technique, facts);
-    if (loop->technique == THRUM_AUTO || awf || lacks)
+    if (loop->technique == THRUM_AUTO || loop->weighs || lacks)
         loop->site = thrum__site_of(job, loop->places);
     if (loop->technique == THRUM_AUTO) {
         loop->picked = loop->site != NULL;
@@ -99,8 +99,8 @@ static int choose(struct loop *loop, const char *what, thrum_loop_facts *facts)
     }
     if (lacks)
         measure_facts(loop, facts);
-    if (awf)
-        loop->measures = loop->site != NULL;
+    loop->weighs &= loop->site != NULL;
+    loop->measures |= loop->weighs;
     if (loop->technique == THRUM_FSC && loop->places == 1)
         loop->technique = THRUM_STAT;
     return thrum__rule_of(loop->technique)
@@ -133,7 +133,7 @@ static thrum__loop_worker *cut_arrays(struct loop *loop, struct cutter *cutter)
         loop->ranges = cut(cutter, p, sizeof *loop->ranges);
     if (loop->measures)
         loop->measured = cut(cutter, p, sizeof *loop->measured);
-    if (loop->technique == THRUM_AWF && loop->site)
+    if (loop->weighs)
         loop->weights = cut(cutter, p, sizeof *loop->weights);
     if (!loop->job->body) {
         loop->has_value = cut(cutter, p, sizeof *loop->has_value);

@@ -20,6 +20,7 @@ struct loop {
     enum thrum__loop_order order;           /* how chunks are taken */
     thrum_technique technique;              /* by which it goes, once AUTO and the like are resolved */
     bool measures;                          /* for the site */
+    bool weighs;                            /* by what the site knows of the workers' speeds */
     bool picked;                            /* by AUTO */
     bool timed;                             /* as a whole: for AUTO, or because the rule asks when it began */
     thrum__site *site;                      /* NULL: none needed, or none to be had */
@@ -29,12 +30,14 @@ struct loop {
     uint64_t grain; /* BY_OWNER: how many are taken at a time */
     bool steals;    /* BY_OWNER: blocks are cut up; else they go as a whole */
     int64_t begun, ended;
+    const thrum__worker *caller; /* the worker of the calling part, and */
+    int caller_cpu;              /* where the calling part began; -1: not known */
 
     /* One for each place; in `room` if they fit. NULL: not needed. */
     _Atomic uint8_t *taken;    /* whether the place (BY_OWNER: the block) is somebody's */
     thrum__range *ranges;      /* BY_OWNER: by the part's number */
     thrum__measured *measured; /* written by the part that has the place */
-    double *weights;           /* AWF: as measured so far */
+    double *weights;           /* as measured so far */
     char *values;              /* reductions: by the part's number, two values each: its own, and room for a chunk's */
     uint8_t *has_value;        /* reductions: written by the part */
     size_t value_room;
