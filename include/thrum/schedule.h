@@ -30,7 +30,7 @@ THRUM_BEGIN_C
 
 typedef enum thrum_technique {
     THRUM_STEAL, /* a block of n/p for each worker, taken in small chunks; who has none left takes half of another's rest */
-    THRUM_STAT,  /* one block of n/p for each worker, and nothing else */
+    THRUM_STAT,  /* one block of n/p for each worker, and nothing else; looks at no least size */
     THRUM_SS,    /* self scheduling: one iteration at a time */
     THRUM_FSC,   /* fixed-size chunking: a size from n, p, sigma and h; needs p > 1, sigma > 0, h > 0 */
     THRUM_MFSC,  /* the same without measurements: as many chunks as FAC2 makes */
@@ -50,7 +50,7 @@ typedef enum thrum_technique {
     THRUM_AF,    /* adaptive factoring: from each worker's measured mu and sigma */
     THRUM_MAF,   /* AF with times that include what handing out costs */
     THRUM_FISS,  /* fixed increase: batches that grow by equal steps */
-    THRUM_VISS,  /* variable increase: batches that grow by halving steps */
+    THRUM_VISS,  /* variable increase: batches that grow by half as much each time */
     THRUM_PLS,   /* performance-based: half as STAT, the rest as GSS */
     THRUM_RND,   /* sizes at random */
     THRUM_TECHNIQUES,
@@ -109,17 +109,20 @@ THRUM_API void thrum_schedule_free(thrum_schedule *schedule);
 /* Back to the beginning, with what the workers have shown so far forgotten; as good as a new one and cheaper. */
 THRUM_API void thrum_schedule_restart(thrum_schedule *schedule);
 
-/* The next chunk for `worker`, who asks at the time `now` (BOLD alone looks at it). 0: there is none for this worker any
- * more. Chunks of all rules but STAT and STEAL are handed out from 0 to n without gaps. */
+/* The next chunk for `worker` (0 to p - 1), who asks at the time `now` (BOLD alone looks at it; its times do not go back).
+ * 0: there is none for this worker any more, or there is no such worker. Chunks of all rules but STAT and STEAL are handed out
+ * from 0 to n without gaps. */
 THRUM_API int thrum_schedule_next(thrum_schedule *schedule, uint32_t worker, double now, thrum_chunk *chunk);
 
-/* The worker has done a chunk of so many iterations in `time`; asking for it took `cost` besides. */
+/* The worker has done a chunk of so many iterations in `time`; asking for it took `cost` besides. Times that are negative or
+ * no numbers are ignored. A worker whose chunks took no time at all has shown nothing yet: AWF-B to E go on with its weight
+ * as given, AF counts it as the mean of the others. */
 THRUM_API void thrum_schedule_finished(thrum_schedule *schedule, uint32_t worker, uint64_t iterations, double time,
                                        double cost);
 
 /* AWF: weights from what workers have shown over several executions ("time steps") of one loop. In step s = 1, 2, ... worker
  * i did iterations[i] in times[i]; `sums` are 2 p numbers, 0 at first, in which the steps are summed up; weights[i] becomes
- * the weight for the next step. A worker that has done nothing yet has the weight 1. */
+ * the weight for the next step. A worker that has done nothing yet, or took no time, has the weight 1; the sum is p. */
 THRUM_API void thrum_awf_step(double *sums, uint32_t workers, uint32_t step, const uint64_t *iterations,
                               const double *times, double *weights);
 

@@ -10,6 +10,7 @@
 #include <thrum/event.h>
 #include <thrum/executor.h>
 #include <thrum/graph.h>
+#include <thrum/loop.h>
 #include <thrum/observer.h>
 #include <thrum/options.h>
 #include <thrum/pipeline.h>

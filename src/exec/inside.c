@@ -7,6 +7,15 @@
 
 #include "exec/exec_int.h"
 
+uint32_t thrum__team_size(thrum_executor *ex)
+{
+    if (thrum__inside(ex))
+        return (uint32_t)thrum__self->domain->life.limit;
+    if (!ex)
+        ex = thrum_executor_default();
+    return ex ? (uint32_t)thrum_executor_workers(ex) : 0;
+}
+
 thrum__here thrum__here_now(void)
 {
     worker *self = thrum__self;

@@ -14,6 +14,10 @@
  * thrum_scope_open_on opens a scope that is part of it. */
 bool thrum__inside(const thrum_executor *ex);
 
+/* How many workers can take part in what the caller spawns with this executor: those of the calling task's domain if it is
+ * inside, else the executor's (with NULL: the default one's). 0: there is no such executor, and the thread's message tells why. */
+uint32_t thrum__team_size(thrum_executor *ex);
+
 /* The calling task of a graph: which worker runs it and for which run. Good until the task returns. */
 typedef struct thrum__here {
     void *worker;

@@ -79,13 +79,17 @@ static int parse_least(const char *text, const char *number, size_t *least)
 {
     size_t value = 0;
     const char *c = number;
-    for (; *c >= '0' && *c <= '9' && value <= (SIZE_MAX >> 1) / 10 - 1; c++)
-        value = 10 * value + (size_t)(*c - '0');
+    for (; *c >= '0' && *c <= '9'; c++) {
+        size_t digit = (size_t)(*c - '0');
+        if (value > (INT64_MAX - digit) / 10)
+            break;
+        value = 10 * value + digit;
+    }
     if (*c || value == 0)
         return thrum__fault(
             THRUM_EINVAL,
-            "'%.60s' has '%.40s' as the least size of a chunk: after the comma comes a whole number of 1 or "
-            "more, as in 'fac2,16'",
+            "'%.60s' has '%.40s' as the least size of a chunk: after the comma comes a whole number from 1 "
+            "to 2^63 - 1, as in 'fac2,16'",
             text, number);
     *least = value;
     return 0;
@@ -101,10 +105,10 @@ static int unknown_name(const char *text)
 {
     char names[256] = "";
     for (int i = 0; i < THRUM_TECHNIQUES; i++) {
+        strcat(names, i > 0 ? ", " : "");
         strcat(names, rules[i]->name);
-        strcat(names, ", ");
     }
-    return thrum__fault(THRUM_EINVAL, "'%.60s' is no schedule of loops: the names are %sand AUTO", text, names);
+    return thrum__fault(THRUM_EINVAL, "'%.60s' is no schedule of loops: the names are %s and AUTO", text, names);
 }
 
 int thrum_schedule_parse(const char *text, thrum_technique *technique, size_t *least)
@@ -254,7 +258,6 @@ void thrum_schedule_restart(thrum_schedule *schedule)
 
 /* ---- Chunks -------------------------------------------------------------------------------------------------------- */
 
-/* Asks the rule. */
 static uint64_t new_size(thrum_schedule *schedule, uint32_t worker, double now)
 {
     uint64_t size = schedule->rule->size(schedule, schedule->left, worker, now);
@@ -271,22 +274,18 @@ static int take(thrum_schedule *schedule, uint32_t worker, thrum_chunk *chunk)
     return 1;
 }
 
+int thrum__ask_the_rule(thrum_schedule *schedule, uint32_t worker, double now, thrum_chunk *chunk)
+{
+    if (schedule->rule->take)
+        return take(schedule, worker, chunk);
+    return thrum__hand_out(schedule, new_size(schedule, worker, now), chunk);
+}
+
 int thrum_schedule_next(thrum_schedule *schedule, uint32_t worker, double now, thrum_chunk *chunk)
 {
-    if (!schedule || !chunk || worker >= schedule->facts.workers || schedule->left == 0)
+    if (!schedule || !chunk || worker >= schedule->facts.workers)
         return 0;
-    uint64_t size = schedule->size, left = schedule->left;
-    if (schedule->same > 0)
-        schedule->same--;
-    else if (schedule->rule->take)
-        return take(schedule, worker, chunk);
-    else
-        size = new_size(schedule, worker, now);
-    size = size < left ? size : left;
-    *chunk = (thrum_chunk){schedule->facts.iterations - left, size};
-    schedule->left = left - size;
-    schedule->requests++;
-    return 1;
+    return thrum__schedule_next(schedule, worker, now, chunk);
 }
 
 void thrum_schedule_finished(thrum_schedule *schedule, uint32_t worker, uint64_t iterations, double time, double cost)

@@ -90,6 +90,29 @@ const thrum__rule *thrum__rule_of(thrum_technique technique);
 int thrum__schedule_begin(thrum_schedule *schedule, thrum_technique technique, const thrum_loop_facts *facts,
                           thrum__loop_worker *workers);
 
+/* Hands out so many iterations, or all that are left: the next ones. */
+static inline int thrum__hand_out(thrum_schedule *schedule, uint64_t size, thrum_chunk *chunk)
+{
+    uint64_t left = schedule->left;
+    size = size < left ? size : left;
+    *chunk = (thrum_chunk){schedule->facts.iterations - left, size};
+    schedule->left = left - size;
+    schedule->requests++;
+    return 1;
+}
+
+/* thrum_schedule_next without its checks: for whoever asks very often. */
+int thrum__ask_the_rule(thrum_schedule *schedule, uint32_t worker, double now, thrum_chunk *chunk);
+static inline int thrum__schedule_next(thrum_schedule *schedule, uint32_t worker, double now, thrum_chunk *chunk)
+{
+    if (schedule->left == 0)
+        return 0;
+    if (schedule->same == 0)
+        return thrum__ask_the_rule(schedule, worker, now, chunk);
+    schedule->same--;
+    return thrum__hand_out(schedule, schedule->size, chunk);
+}
+
 /* ---- For several threads ------------------------------------------------------------------------------------------ */
 
 /* BY_REST: the clamped size of a chunk when `left` iterations are left. Reads only. */

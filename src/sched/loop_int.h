@@ -19,9 +19,12 @@ static inline uint64_t thrum__ceil_div(uint64_t a, uint64_t b)
     return a / b + (a % b != 0);
 }
 
-/* The one way from real sizes to whole ones: rounded up, 0 for what is negative or no number, 2^63 for what is larger. */
+/* The one way from real sizes to whole ones: rounded up, 0 for what is negative or no number, 2^63 for what is larger. What
+ * is a whole number but for the rounding of the last few operations counts as that: 1.1 * 10 is 11, not 12, and a compiler
+ * that contracts operations changes no size. */
 static inline uint64_t thrum__ceil(double x)
 {
+    x *= 1 - 0x1p-50;
     if (!(x > 0))
         return 0;
     if (x >= 0x1p63)

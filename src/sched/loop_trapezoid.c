@@ -40,7 +40,7 @@ static uint64_t tss_size(thrum_schedule *schedule, uint64_t left, uint32_t worke
 {
     (void)left, (void)worker, (void)now;
     uint64_t size = schedule->wholes[FIRST] - schedule->counts[DOWN];
-    /* f - i delta is above size - 1/2 by less than nothing, if more than half a step is in the remainder. */
+    /* The remainder is what rounding up has added. */
     size -= schedule->facts.nearest && 2 * schedule->counts[DOWN_REST] > schedule->wholes[STEPS];
     step_down(schedule->wholes, schedule->counts);
     return size;

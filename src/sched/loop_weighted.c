@@ -8,6 +8,7 @@
  * executions) j count for more. Workers that have shown something share their weights anew, by 1/pi; the others keep theirs.
  * A worker whose time is 0 as far as clocks can tell has shown nothing yet: it would get all.
  */
+#include "base/fault.h"
 #include "sched/loop_int.h"
 
 #include <math.h>
@@ -15,10 +16,9 @@
 enum { BATCH_SIZE, BATCH_LEFT, RENEWALS }; /* counts */
 enum { RATES, WEIGHTS, SUMS }; /* shared, over workers that have shown something: sums of 1/pi and given weights */
 
-/* Products that are whole numbers but for their rounding count as such. */
 static uint64_t weighted(double weight, uint64_t size)
 {
-    return weight == 1 ? size : thrum__ceil(weight * (double)size * (1 - 0x1p-50));
+    return weight == 1 ? size : thrum__ceil(weight * (double)size);
 }
 
 static uint64_t half_share(const thrum_schedule *schedule, uint64_t left)
@@ -175,6 +175,10 @@ void thrum_awf_step(double *sums, uint32_t workers, uint32_t step, const uint64_
                     double *weights)
 {
     double fastest = INFINITY, speeds = 0, shown = 0;
+    if (!sums || !iterations || !times || !weights) {
+        thrum__fault(THRUM_EINVAL, "thrum_awf_step needs sums, iterations, times and weights, and one of them is NULL");
+        return;
+    }
     for (uint32_t i = 0; i < workers; i++) {
         add_step(sums + 2 * (size_t)i, step, iterations[i], times[i]);
         double time = shown_time(sums + 2 * (size_t)i);
