@@ -162,6 +162,8 @@ _Noreturn static void keep(struct keeper *keeper, int output)
     const thrum__simgrid_job *job = keeper->job;
     uint64_t most = job->processes ? job->processes : 1;
     reset_signals();
+    keeper->pipe =
+        fcntl(keeper->pipe, F_DUPFD_CLOEXEC, STDERR_FILENO + 1); /* a caller may have closed its standard files */
     silence(output);
     close_others(keeper->pipe);
     load(keeper);
