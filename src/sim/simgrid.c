@@ -59,7 +59,7 @@ _Noreturn static void give_up(const struct keeper *keeper, const char *text)
     _exit(1);
 }
 
-/* A child that dies with its parent and has nothing of the caller's handlers. */
+/* A child does not outlive the thread that has forked it, which waits for it. */
 static void settle(pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
