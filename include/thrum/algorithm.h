@@ -12,7 +12,9 @@
  * piece is what a compiler makes fast. Calls that are given an array hand out a place in it and a count; calls that are
  * given only `n` hand out indices, lo <= i < hi. Pieces are never empty. `grain` is how many elements a piece has (the last
  * one may have fewer); 0: as many as make 1024 pieces, and one at least. That suits bodies of any cost: splitting takes
- * some 20 microseconds altogether. An operator may be called in several threads at once, and may use tasks itself.
+ * some 20 microseconds altogether. An operator may be called in several threads at once, and may use tasks itself. With a grain
+ * of 0, `thrum_reduce` hands out the pieces of an array of more than 32 MiB in blocks of a kilobyte, and has memory bring later
+ * blocks meanwhile.
  *
  * **The same result each time.** Pieces and the tree in which partial results are combined depend on n, grain and the
  * size of an element, and on nothing else: not on the number of workers and not on who was faster. So sums of

@@ -19,7 +19,7 @@
  * A thief does not ask at once if the victim has a run alone and goes through it quickly: tasks shorter than THRUM__TINY_NS do
  * not get faster by being shared (docs/benchmarking.md), unless there are many. It watches the victim for a while, and asks
  * when its tasks are longer, or when the run has gone on for PATIENCE_NS. Tasks shorter than THRUM__MINUTE_NS that have counters
- * are never worth it. (A task whose successors have no counters is not counted, and may seem longer than it is: sharing
+ * are never worth it, and where others want the cores too (crowd.c) those shorter than THRUM__SMALL_NS. (A task whose successors have no counters is not counted, and may seem longer than it is: sharing
  * those costs little.)
  *
  * Why it is right
@@ -44,6 +44,7 @@
 #include "sys/clock.h"
 
 enum { PATIENCE_NS = 400000, WATCH_NS = 2000, WATCH_MOST_NS = 50000, STALL_NS = 1000000, ANSWER_NS = 2000 };
+enum { CROWDED_STALL_NS = 10000000 }; /* some turns of everybody who wants the core */
 enum { STEPS_PER_CLOCK = 32, OPEN_PAYS_NS = 150 };
 enum { SHOW_MOST = 4096 }; /* spawned tasks shown in one go: each is a line to write */
 
@@ -92,13 +93,19 @@ static bool has_sources(const thrum__run *run)
     return atomic_load_explicit(&run->cursor, memory_order_relaxed) < run->count;
 }
 
+/* Tasks that take less are better left to the worker that has them, if they have counters. */
+static int64_t shared_from_ns(const worker *w)
+{
+    return thrum__crowded(w->domain) ? THRUM__SMALL_NS : THRUM__MINUTE_NS;
+}
+
 static void link_alone(worker *w, thrum__run *run)
 {
     if (!thrum__door_hides(w)) {
         const thrum_graph *graph = run->handle->graph;
         int64_t task_ns = graph->task_ns;
         set_number(&w->begun, 1);
-        atomic_store_explicit(&w->known_minute, graph->counted && task_ns > 0 && task_ns < THRUM__MINUTE_NS,
+        atomic_store_explicit(&w->known_minute, graph->counted && task_ns > 0 && task_ns < shared_from_ns(w),
                               memory_order_relaxed);
     }
     run->outer_alone = w->alone;
@@ -139,7 +146,7 @@ static bool shares_at_once(worker *w, const thrum__run *run, bool held)
         return true;
     if (!held || !is_open(w))
         return false;
-    if (task_ns == 0 || task_ns >= THRUM__TINY_NS)
+    if (task_ns == 0 || task_ns >= (thrum__crowded(w->domain) ? THRUM__SMALL_NS : THRUM__TINY_NS))
         return true;
     set_open_locked(w, false);
     unask_locked(w);
@@ -412,7 +419,7 @@ static bool better_left_alone(worker *victim, int64_t now)
     set(&watched->not_before, now + pause);
     /* Known from the runs before: then it takes more than a moment's standing still, which may be the system's doing. */
     if (known && stands)
-        return elapsed < STALL_NS;
+        return elapsed < (thrum__crowded(victim->domain) ? CROWDED_STALL_NS : STALL_NS);
     set(&watched->seen, now);
     return first || known || completed * THRUM__MINUTE_NS > elapsed ||
            ((completed + called) * THRUM__TINY_NS > elapsed && whole < PATIENCE_NS);

@@ -38,6 +38,7 @@
 #include "model/terms.h"
 #include "model/next.h"
 #include "sched/life.h"
+#include "sys/core_use.h"
 #include "sys/park.h"
 #include "sys/topology.h"
 
@@ -211,7 +212,7 @@ struct worker {
     _Atomic uint32_t shares;              /* sources of runs that it took, times two; both wrap around */
     _Atomic uint32_t begun;               /* runs that it began with nothing else at hand; wraps around */
     _Atomic uint32_t alone_runs;          /* length of `alone` */
-    _Atomic bool known_minute;       /* the outermost of them has been timed before: its tasks are not worth sharing */
+    _Atomic bool known_minute; /* the outermost of them has been timed before: its tasks are not worth sharing now */
     _Atomic uint32_t hidden_sources; /* runs in `alone` that have sources left */
     thrum__run *alone;               /* runs that it has alone, the innermost first */
 
@@ -232,6 +233,8 @@ struct worker {
     _Atomic bool watches, called;                /* it waits in a source; it is to come: see event_source.c */
     _Atomic bool asleep;                         /* or about to be; for those who want this very worker */
     post_list posts;                             /* tasks that are pinned to it */
+    int64_t use_began; /* when a run began in which it looks at what it has of its core: see crowd.c */
+    thrum__core_use use;
     _Alignas(64) tally tally;
 };
 
@@ -243,12 +246,13 @@ struct domain {
     int base;              /* added to a worker's index it gives its number in the executor */
     _Atomic uint32_t stop; /* its threads are to end */
     char *name;
-    int64_t spin_ns;            /* see thrum__spin_ns */
-    int cores;                  /* that its workers may use; 0: enough for all */
-    int spares, spares_most;    /* ex->lock */
-    _Atomic uint32_t napping;   /* workers that search with long pauses */
-    _Atomic uint32_t published; /* a futex to wake them by */
-    _Atomic uint32_t returning; /* threads that want their place back: see thrum__enter_anyway */
+    int64_t spin_ns;               /* see thrum__spin_ns */
+    int cores;                     /* that its workers may use; 0: enough for all */
+    int spares, spares_most;       /* ex->lock */
+    _Atomic uint32_t napping;      /* workers that search with long pauses */
+    _Atomic uint32_t published;    /* a futex to wake them by */
+    _Atomic uint32_t returning;    /* threads that want their place back: see thrum__enter_anyway */
+    _Atomic int64_t crowded_until; /* a moment, or 0: see crowd.c */
     /* Where a searching worker waits to be handed a function: see handle.c. */
     _Alignas(64) _Atomic uintptr_t handover;
     _Atomic int stander_cpu; /* where it ran when it came to stand there */
@@ -417,6 +421,20 @@ static inline int64_t thrum__spin_ns(const domain *d)
     return d->cores && thrum__life_look(&d->life).awake > d->cores ? 0 : d->spin_ns;
 }
 
+/* ---- crowd.c ------------------------------------------------------------------------------------------------------ */
+
+/* A run that is timed begins or ends in this worker. */
+void thrum__crowd_begin(worker *w, const thrum__run *run);
+void thrum__crowd_end(const worker *w, const thrum__run *run, int64_t now);
+bool thrum__crowd_lasts(domain *d);
+
+/* Whether others want the domain's cores too, as far as is known. */
+static inline bool thrum__crowded(domain *d)
+{
+    return __builtin_expect(atomic_load_explicit(&d->crowded_until, memory_order_relaxed) != 0, 0) &&
+           thrum__crowd_lasts(d);
+}
+
 /* ---- door.c ------------------------------------------------------------------------------------------------------- */
 
 enum look { LOOK_NOTHING, LOOK_WAIT, LOOK_SOON, LOOK_SHOWN };
@@ -432,8 +450,9 @@ void thrum__door_open_for_ever(worker *w);
 /* The owner shows all it has: it is going to be away. */
 void thrum__door_show_all(worker *w);
 
-/* Tasks below MINUTE are not worth sharing, those below TINY only if there are many; those from LONG on are at once. */
-enum { THRUM__MINUTE_NS = 16, THRUM__TINY_NS = 64, THRUM__LONG_NS = 2000 };
+/* Tasks below MINUTE are not worth sharing, in a crowd those below SMALL; those below TINY only if there are many; those from
+ * LONG on are at once. */
+enum { THRUM__MINUTE_NS = 16, THRUM__TINY_NS = 64, THRUM__SMALL_NS = 512, THRUM__LONG_NS = 2000 };
 
 /* The owner begins a run, alone: false if it is to be shared from the beginning. */
 bool thrum__alone_begin(worker *w, thrum__run *run);

@@ -16,6 +16,11 @@ uint32_t thrum__team_size(thrum_executor *ex)
     return ex ? (uint32_t)thrum_executor_workers(ex) : 0;
 }
 
+uint32_t thrum__team_index(void)
+{
+    return thrum__self ? (uint32_t)thrum__self->index : 0;
+}
+
 thrum__here thrum__here_now(void)
 {
     worker *self = thrum__self;

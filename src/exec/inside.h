@@ -18,6 +18,10 @@ bool thrum__inside(const thrum_executor *ex);
  * inside, else the executor's (with NULL: the default one's). 0: there is no such executor, and the thread's message tells why. */
 uint32_t thrum__team_size(thrum_executor *ex);
 
+/* The calling worker's number among those of its domain, from 0 on; helping callers and stand-ins come after the domain's own.
+ * 0 outside. */
+uint32_t thrum__team_index(void);
+
 /* The calling task of a graph: which worker runs it and for which run. Good until the task returns. */
 typedef struct thrum__here {
     void *worker;

@@ -612,6 +612,8 @@ static void begin_iteration(worker *w, thrum__run *run)
     const thrum_graph *graph = run->handle->graph;
     bool timed = thrum__task_count(graph) >= TIMED_FROM && !graph->conditions && !run->lanes;
     run->began = timed ? thrum__now() : 0;
+    if (timed)
+        thrum__crowd_begin(w, run);
     atomic_store_explicit(&run->turn, 0, memory_order_relaxed);
     if (thrum__alone_begin(w, run))
         return;
@@ -666,15 +668,18 @@ static bool lower(worker *w, thrum__run *run)
 }
 
 /* Remembers how long the graph's tasks take, for the next run to begin in the right way. A run that was shared may have
- * had all workers. */
+ * had all workers. In a crowd tasks seem longer than they are. */
 static void note_pace(const worker *w, const thrum__run *run)
 {
     if (!run->began)
         return;
     bool shared = atomic_load_explicit(&run->sharing, memory_order_relaxed) == RUN_SHARED;
-    int64_t all = (thrum__now() - run->began) * (shared ? w->ex->cpu.life.limit : 1);
+    int64_t now = thrum__now(), all = (now - run->began) * (shared ? w->ex->cpu.life.limit : 1);
     thrum_graph *graph = run->handle->graph;
-    graph->task_ns = 1 + all / (int64_t)thrum__task_count(graph);
+    int64_t task_ns = 1 + all / (int64_t)thrum__task_count(graph);
+    thrum__crowd_end(w, run, now);
+    if (graph->task_ns == 0 || task_ns < graph->task_ns || !thrum__crowded(w->domain))
+        graph->task_ns = task_ns;
 }
 
 /* Whoever is last begins the next iteration or ends the run, unless detached functions are still under way: then the last

@@ -211,6 +211,7 @@ static bool must_make_way(const domain *d)
 }
 
 enum { LOOKS_PER_CLOCK = 4, PAUSES_PER_LOOK = 2, NAP_NS = 50000, ASKING_NS = 10000 };
+enum { CROWDED_NAP_NS = 1000000 }; /* who wakes takes a core from somebody */
 
 /* Until something is published, but not long. */
 static void nap(worker *w)
@@ -220,7 +221,7 @@ static void nap(worker *w)
     uint32_t published = atomic_load_explicit(&d->published, memory_order_relaxed);
     atomic_fetch_add_explicit(&d->napping, 1, memory_order_seq_cst);
     if (atomic_load_explicit(&d->waiting, memory_order_seq_cst) == 0)
-        thrum__futex_wait(&d->published, published, NAP_NS);
+        thrum__futex_wait(&d->published, published, thrum__crowded(d) ? CROWDED_NAP_NS : NAP_NS);
     atomic_fetch_sub_explicit(&d->napping, 1, memory_order_relaxed);
 }
 

@@ -38,7 +38,8 @@ static thrum_loop_facts facts_of(const thrum_loop *job, uint32_t places)
 static bool lacks_facts(thrum_technique technique, const thrum_loop_facts *facts)
 {
     unsigned needs = thrum_technique_needs(technique);
-    return ((needs & (THRUM_NEEDS_MEAN | THRUM_NEEDS_DEVIATION)) && facts->mean == 0) ||
+    return ((needs & THRUM_NEEDS_MEAN) && facts->mean == 0) ||
+           ((needs & THRUM_NEEDS_DEVIATION) && facts->mean == 0 && facts->deviation == 0) ||
            ((needs & THRUM_NEEDS_COST) && facts->cost == 0);
 }
 
@@ -63,10 +64,10 @@ static void measure_facts(struct loop *loop, thrum_loop_facts *facts)
     thrum_loop_facts known = {.iterations = facts->iterations, .workers = facts->workers};
     loop->measures = loop->site != NULL;
     if (loop->site && thrum__site_facts(loop->site, &known)) {
-        if (facts->mean == 0) {
-            facts->mean = known.mean;
+        if (facts->mean == 0 && facts->deviation == 0)
             facts->deviation = known.deviation;
-        }
+        if (facts->mean == 0)
+            facts->mean = known.mean;
         if (facts->cost == 0)
             facts->cost = known.cost;
         if (facts->least == 0)
@@ -229,7 +230,7 @@ static int begin_schedule(struct loop *loop, const char *what, thrum_loop_facts 
 static int begin_taking(struct loop *loop)
 {
     uint64_t first = 0;
-    loop->grain = loop->schedule.facts.least;
+    loop->grain = loop->schedule.facts.least < loop->n ? loop->schedule.facts.least : loop->n;
     if (loop->order == THRUM__BY_NUMBER)
         loop->row_count = thrum__loop_rows(&loop->schedule, loop->rows, THRUM__LOOP_ROWS);
     if (loop->order == THRUM__BY_REST)

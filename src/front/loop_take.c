@@ -17,8 +17,12 @@
  */
 #include "front/loop_int.h"
 
+#include "exec/inside.h"
 #include "front/algorithm_int.h"
 #include "sys/clock.h"
+#include "sys/topology.h"
+
+#include <sched.h>
 
 /* ---- One chunk ---------------------------------------------------------------------------------------------------- */
 
@@ -71,13 +75,14 @@ static double timed_body(part *p, uint64_t lo, uint64_t hi)
     return (double)(p->last_end - begin) * 1e-9;
 }
 
-/* For the site: piece by piece, each twice as long as the one before until they are long enough. */
+/* For the site: piece by piece, each twice as long as the one before until they are long enough. To the body a piece is a chunk,
+ * so none begins once the run has failed. */
 static double chunk_in_pieces(part *p, uint64_t lo, uint64_t hi)
 {
     double sum = 0;
     p->measured.chunks++;
     p->measured.cost += p->cost;
-    while (lo < hi) {
+    while (lo < hi && !thrum__scope_failed(p->scope)) {
         uint64_t end = hi - lo < p->piece ? hi : lo + p->piece;
         double seconds = timed_body(p, lo, end);
         note_piece(p, end - lo, seconds);
@@ -128,12 +133,6 @@ static uint32_t claim_any(struct loop *loop, uint32_t wanted)
             return place;
     }
     return p;
-}
-
-static uint32_t wanted_place(const struct loop *loop)
-{
-    int worker = thrum_worker_index();
-    return worker < 0 ? 0 : (uint32_t)worker % loop->places;
 }
 
 /* ---- By number, by rest, by state --------------------------------------------------------------------------------- */
@@ -297,6 +296,14 @@ static void take_by_owner(part *p)
 
 /* ---- Parts -------------------------------------------------------------------------------------------------------- */
 
+/* A worker that is woken may be put onto the very core that the caller works on, and left there for whole loops, if a process of less
+ * importance keeps the other cores from being idle. */
+static void leave_callers_core(const struct loop *loop, const part *p)
+{
+    if (p->scope->worker != loop->caller && loop->caller_cpu >= 0 && sched_getcpu() == loop->caller_cpu)
+        thrum__change_cpu();
+}
+
 static void take_part(thrum_scope *scope, void *arg)
 {
     static void (*const take[])(part *) = {
@@ -308,11 +315,12 @@ static void take_part(thrum_scope *scope, void *arg)
     struct loop *loop = arg;
     part p = {.loop = loop, .scope = scope, .piece = 1};
     p.number = atomic_fetch_add_explicit(&loop->entered, 1, memory_order_relaxed);
-    p.place = loop->taken ? claim_any(loop, wanted_place(loop)) : p.number;
+    p.place = loop->taken ? claim_any(loop, thrum__team_index() % loop->places) : p.number;
     if (loop->values) {
         p.value = loop->values + 2 * p.number * loop->value_room;
         p.spare = p.value + loop->value_room;
     }
+    leave_callers_core(loop, &p);
     take[loop->order](&p);
     if (loop->measured && p.place < loop->places)
         loop->measured[p.place] = p.measured;
@@ -333,6 +341,8 @@ void thrum__loop_take_all(thrum_scope *scope, void *arg)
     struct loop *loop = arg;
     uint32_t parts = loop->n < loop->places ? (uint32_t)loop->n : loop->places;
     loop->begun = loop->timed ? thrum__now() : 0;
+    loop->caller = scope->worker;
+    loop->caller_cpu = parts > 1 ? sched_getcpu() : -1;
     for (uint32_t i = 1; i < parts; i++)
         thrum_spawn(scope, take_part, loop);
     take_part(scope, loop);

@@ -12,7 +12,7 @@ static const thrum_technique rules[THRUM__AUTO_RULES] = {THRUM_STEAL, THRUM_FAC2
 static const double HOPELESS = 1.25;
 /* A change of the load: so much more or less than usual, so many times in a row. */
 static const double STRANGE = 1.1;
-enum { STRANGE_ENOUGH = 3, TRIES = 2, AGAIN_AFTER = 32 };
+enum { STRANGE_ENOUGH = 3, TRIES = 3, AGAIN_AFTER = 32 };
 /* What is usual is known after so many executions with the kept rule: the best of its tries is not what it mostly takes. */
 enum { GETTING_TO_KNOW = 4 };
 
@@ -72,6 +72,7 @@ static void keep(thrum__auto *choice, int rule)
 {
     choice->kept = (uint8_t)rule;
     choice->usual = 0;
+    choice->known = 0;
     choice->strange = 0;
     choice->executions = 0;
 }
@@ -79,8 +80,9 @@ static void keep(thrum__auto *choice, int rule)
 /* The kept rule has taken `time`: whether that shows that the load has changed. What is usual follows slowly. */
 static int has_changed(thrum__auto *choice, double time)
 {
-    if (choice->executions <= GETTING_TO_KNOW) {
-        choice->usual += (time - choice->usual) / choice->executions;
+    if (choice->known < GETTING_TO_KNOW) {
+        double most = HOPELESS * choice->best[choice->kept]; /* what is beyond does not say what is usual */
+        choice->usual += ((time < most ? time : most) - choice->usual) / ++choice->known;
         return 0;
     }
     int direction = time > STRANGE * choice->usual ? 1 : time * STRANGE < choice->usual ? -1 : 0;

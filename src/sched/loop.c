@@ -188,7 +188,7 @@ static int check_facts(thrum_technique technique, const thrum_loop_facts *facts)
         return thrum__fault(THRUM_EINVAL, "a schedule by %s is for %llu iterations: there can be 2^63 - 1 at most",
                             rule->name, (unsigned long long)facts->iterations);
     int err = check_numbers(rule, facts);
-    return !err && facts->weights && (rule->needs & THRUM_NEEDS_WEIGHTS) ? check_weights(rule, facts) : err;
+    return !err && facts->weights ? check_weights(rule, facts) : err;
 }
 
 static bool has_workers(const thrum__rule *rule)
@@ -290,7 +290,9 @@ int thrum_schedule_next(thrum_schedule *schedule, uint32_t worker, double now, t
 
 void thrum_schedule_finished(thrum_schedule *schedule, uint32_t worker, uint64_t iterations, double time, double cost)
 {
-    if (!schedule || !schedule->rule->finished || worker >= schedule->facts.workers || iterations == 0)
+    if (!schedule || !schedule->rule->finished || worker >= schedule->facts.workers)
+        return;
+    if (iterations == 0 || iterations > schedule->facts.iterations)
         return;
     if (time >= 0 && isfinite(time) && cost >= 0 && isfinite(cost))
         schedule->rule->finished(schedule, worker, iterations, time, cost);

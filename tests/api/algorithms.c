@@ -273,6 +273,49 @@ TEST(sums_of_doubles_are_the_same_with_any_number_of_workers)
     free(in);
 }
 
+/* x -> factor x + term, modulo 2^32. Doing one after the other is such a function again; the order matters. */
+struct affine {
+    uint32_t factor, term;
+};
+
+struct affine_calls {
+    size_t fails_at;
+    _Atomic size_t calls;
+};
+
+static void follow(void *into, const void *elements, size_t count, void *ctx)
+{
+    struct affine *all = into;
+    struct affine_calls *calls = ctx;
+    for (size_t i = 0; i < count; i++) {
+        struct affine next = ((const struct affine *)elements)[i];
+        *all = (struct affine){next.factor * all->factor, next.factor * all->term + next.term};
+    }
+    if (atomic_fetch_add(&calls->calls, 1) + 1 == calls->fails_at)
+        thrum_fail(47, "enough");
+}
+
+/* So many that no cache holds them: reduce hands them out in blocks of 128. */
+TEST(reduce_of_a_large_array_keeps_the_order_and_stops_after_a_failure)
+{
+    enum { MANY = 4500001 };
+    struct affine *in = malloc(MANY * sizeof *in), all = {1, 7}, expected = all, before;
+    struct affine_calls calls = {0};
+    for (uint32_t i = 0; i < MANY; i++)
+        in[i] = (struct affine){2 * i + 1, i};
+    follow(&expected, in, MANY, &calls);
+    assert_int_equal(thrum_reduce(ex, in, MANY, sizeof *in, 0, &all, follow, &calls), 0);
+    assert_memory_equal(&all, &expected, sizeof all);
+    before = all;
+    calls = (struct affine_calls){.fails_at = 3};
+    thrum_executor *one = thrum_executor_new(&(thrum_config){.workers = 1});
+    assert_error(thrum_reduce(one, in, MANY, sizeof *in, 0, &all, follow, &calls), 47, "enough");
+    assert_memory_equal(&all, &before, sizeof all);
+    assert_int_equal(calls.calls, 3);
+    thrum_executor_free(one);
+    free(in);
+}
+
 TEST(merge_takes_equal_elements_from_the_first_array_first)
 {
     int a[] = {1, 3, 3, 5}, b[] = {3, 4, 6}, out[7];
@@ -570,6 +613,7 @@ int main(void)
         cmocka_unit_test(reduce_begins_with_the_result),
         cmocka_unit_test(reduce_and_scan_keep_the_order),
         cmocka_unit_test(sums_of_doubles_are_the_same_with_any_number_of_workers),
+        cmocka_unit_test(reduce_of_a_large_array_keeps_the_order_and_stops_after_a_failure),
         cmocka_unit_test(merge_takes_equal_elements_from_the_first_array_first),
         cmocka_unit_test(a_comparison_that_contradicts_itself_does_no_harm),
         cmocka_unit_test(doubles_are_sorted_with_nans_at_the_end),

@@ -206,6 +206,42 @@ TEST(a_thief_looks_at_a_run_for_a_while_before_it_asks_and_asks_before_it_raids)
     clear_stage(&play);
 }
 
+/* One before `width` others before one: with counters. */
+static void build_diamond(struct play *play, int width)
+{
+    build_fan(play->graph, play, width);
+    size_t count;
+    thrum_task *last = thrum_task_new(play->graph, step, play);
+    for (int i = 1; i <= width; i++)
+        assert_int_equal(thrum_edge(thrum__task_number_at(play->graph, (size_t)i, &count), last), 0);
+}
+
+/* How long the owner is left alone, in looks a millisecond apart. */
+static int looks_until_asked(int64_t task_ns, int64_t crowded_until)
+{
+    struct play play;
+    int looks = 0;
+    set_stage(&play, 2);
+    build_diamond(&play, 8);
+    play.graph->task_ns = task_ns;
+    atomic_store(&play.ex->cpu.crowded_until, crowded_until);
+    start_owner(&play);
+    go_on_to(&play, 1);
+    for (; !atomic_load(&play.owner->watched.asked); looks++)
+        look_after(&play, LONG_NS + 1);
+    finish(&play, 10);
+    clear_stage(&play);
+    return looks;
+}
+
+TEST(in_a_crowd_a_run_of_small_tasks_is_left_alone_for_longer)
+{
+    assert_int_equal(looks_until_asked(THRUM__SMALL_NS - 1, 0), 2);
+    assert_int_equal(looks_until_asked(THRUM__SMALL_NS, INT64_MAX), 2);
+    assert_in_range(looks_until_asked(THRUM__SMALL_NS - 1, INT64_MAX), 10, 12);
+    assert_int_equal(looks_until_asked(THRUM__SMALL_NS - 1, 1), 2); /* over */
+}
+
 TEST(an_owner_that_is_asked_shows_half_at_its_next_pop_and_shares_its_run)
 {
     struct play play;
@@ -896,6 +932,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_worker_has_is_its_own_while_nobody_asks),
         cmocka_unit_test(a_thief_looks_at_a_run_for_a_while_before_it_asks_and_asks_before_it_raids),
+        cmocka_unit_test(in_a_crowd_a_run_of_small_tasks_is_left_alone_for_longer),
         cmocka_unit_test(an_owner_that_is_asked_shows_half_at_its_next_pop_and_shares_its_run),
         cmocka_unit_test(a_shared_run_is_alone_again_only_when_nobody_else_is_in_it_and_nothing_is_shown),
         cmocka_unit_test(a_raid_shows_everything_and_what_comes_after_is_shown_at_once),

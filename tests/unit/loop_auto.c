@@ -105,6 +105,25 @@ TEST(one_slow_execution_changes_nothing)
         assert_int_equal(execute(&choice, &load), THRUM_GSS);
 }
 
+/* When the choice is made, executions by other rules are still under way. */
+TEST(executions_side_by_side_come_to_a_choice_that_stands)
+{
+    enum { SIDES = 4 };
+    thrum__auto choice = {0};
+    struct load load = load_where(THRUM_FAC2, 1.2);
+    thrum_technique under_way[SIDES];
+    int others = 0;
+    for (int i = 0; i < SIDES; i++)
+        under_way[i] = thrum__auto_pick(&choice);
+    for (int i = 0; i < 200; i++) {
+        thrum_technique done = under_way[i % SIDES];
+        thrum__auto_learn(&choice, done, load.time[done]);
+        under_way[i % SIDES] = thrum__auto_pick(&choice);
+        others += i >= 40 && done != THRUM_FAC2;
+    }
+    assert_in_range(others, 0, 200 / 32 * SIDES);
+}
+
 /* Its only try came while something else ran on the machine. */
 TEST(a_rule_that_had_bad_luck_gets_another_chance)
 {
@@ -137,6 +156,7 @@ int main(void)
         cmocka_unit_test(when_the_load_changes_the_choice_is_open_again),
         cmocka_unit_test(a_load_that_became_lighter_is_a_change_too),
         cmocka_unit_test(one_slow_execution_changes_nothing),
+        cmocka_unit_test(executions_side_by_side_come_to_a_choice_that_stands),
         cmocka_unit_test(a_rule_that_had_bad_luck_gets_another_chance),
         cmocka_unit_test(nonsense_is_not_learned),
     };
