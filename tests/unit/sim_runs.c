@@ -18,6 +18,12 @@ static thrum_loop_sim simulation(thrum_technique technique, const char *times)
     };
 }
 
+static thrum__loop_run run_at(thrum__desk *desk, uint64_t number)
+{
+    thrum__desks_run(desk, 1, number);
+    return desk->run;
+}
+
 /* The same run twice: from the list, and, the list being hidden, from the schedule. */
 static void expect_same_runs(const thrum_loop_sim *sim)
 {
@@ -31,7 +37,7 @@ static void expect_same_runs(const thrum_loop_sim *sim)
     assert_int_equal(thrum__desk_begin(&from_schedule, &bare), 0);
     assert_null(from_list.schedule);
     for (uint64_t i = 0; i < 20; i++) {
-        thrum__loop_run a = thrum__desk_run(&from_list, i), b = thrum__desk_run(&from_schedule, i);
+        thrum__loop_run a = run_at(&from_list, i), b = run_at(&from_schedule, i);
         if (a.makespan != b.makespan || a.work != b.work || a.chunks != b.chunks)
             print_error("%s, %s: makespan %.17g and %.17g, chunks %g and %g\n", thrum_technique_name(sim->technique),
                         sim->times, a.makespan, b.makespan, (double)a.chunks, (double)b.chunks);
@@ -78,8 +84,33 @@ TEST(a_run_works_through_all_iterations_whatever_the_technique)
         assert_int_equal(thrum__loop_setting_begin(&setting, &sim), 0);
         assert_int_equal(thrum__desk_begin(&desk, &setting), 0);
         for (uint64_t i = 0; i < 3; i++)
-            assert_true(thrum__desk_run(&desk, i).work == 5003 * 0.5);
+            assert_true(run_at(&desk, i).work == 5003 * 0.5);
         thrum__desk_end(&desk);
+        thrum__loop_setting_end(&setting);
+    }
+}
+
+TEST(runs_side_by_side_are_those_that_are_done_alone)
+{
+    static const thrum_technique techniques[] = {THRUM_GSS, THRUM_BOLD, THRUM_AF, THRUM_STEAL, THRUM_RND};
+    for (size_t i = 0; i < COUNT_OF(techniques); i++) {
+        thrum_loop_sim sim = simulation(techniques[i], "exp:1");
+        thrum__loop_setting setting;
+        thrum__desk desks[THRUM__DESK_LANES], alone;
+        assert_int_equal(thrum__loop_setting_begin(&setting, &sim), 0);
+        assert_int_equal(thrum__desk_begin(&alone, &setting), 0);
+        for (int lane = 0; lane < THRUM__DESK_LANES; lane++)
+            assert_int_equal(thrum__desk_begin(&desks[lane], &setting), 0);
+        for (uint64_t first = 0; first < 20; first++) {
+            thrum__desks_run(desks, THRUM__DESK_LANES, first);
+            for (uint32_t lane = 0; lane < THRUM__DESK_LANES; lane++) {
+                thrum__loop_run run = run_at(&alone, first + lane);
+                assert_memory_equal(&run, &desks[lane].run, sizeof run);
+            }
+        }
+        for (int lane = 0; lane < THRUM__DESK_LANES; lane++)
+            thrum__desk_end(&desks[lane]);
+        thrum__desk_end(&alone);
         thrum__loop_setting_end(&setting);
     }
 }
@@ -91,7 +122,7 @@ TEST(random_sizes_differ_from_run_to_run)
     thrum__desk desk;
     assert_int_equal(thrum__loop_setting_begin(&setting, &sim), 0);
     assert_int_equal(thrum__desk_begin(&desk, &setting), 0);
-    assert_true(thrum__desk_run(&desk, 0).makespan != thrum__desk_run(&desk, 1).makespan);
+    assert_true(run_at(&desk, 0).makespan != run_at(&desk, 1).makespan);
     thrum__desk_end(&desk);
     thrum__loop_setting_end(&setting);
 }
@@ -129,6 +160,7 @@ int main(void)
         cmocka_unit_test(chunks_from_a_list_are_those_of_the_schedule),
         cmocka_unit_test(a_list_knows_where_in_a_file_each_chunk_is),
         cmocka_unit_test(a_run_works_through_all_iterations_whatever_the_technique),
+        cmocka_unit_test(runs_side_by_side_are_those_that_are_done_alone),
         cmocka_unit_test(random_sizes_differ_from_run_to_run),
         cmocka_unit_test(a_simulation_that_lacks_memory_says_so_and_leaves_nothing_behind),
     };
