@@ -30,6 +30,8 @@ struct loop {
     uint64_t grain; /* BY_OWNER: how many are taken at a time */
     bool steals;    /* BY_OWNER: blocks are cut up; else they go as a whole */
     int64_t begun, ended;
+    const thrum__worker *caller; /* the worker of the calling part, and */
+    int caller_cpu;              /* where the calling part began; -1: not known */
 
     /* One for each place; in `room` if they fit. NULL: not needed. */
     _Atomic uint8_t *taken;    /* whether the place (BY_OWNER: the block) is somebody's */

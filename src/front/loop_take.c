@@ -20,6 +20,9 @@
 #include "exec/inside.h"
 #include "front/algorithm_int.h"
 #include "sys/clock.h"
+#include "sys/topology.h"
+
+#include <sched.h>
 
 /* ---- One chunk ---------------------------------------------------------------------------------------------------- */
 
@@ -293,6 +296,14 @@ static void take_by_owner(part *p)
 
 /* ---- Parts -------------------------------------------------------------------------------------------------------- */
 
+/* A worker that is woken may be put onto the very core that the caller works on, and left there for whole loops, if a process of less
+ * importance keeps the other cores from being idle. */
+static void leave_callers_core(const struct loop *loop, const part *p)
+{
+    if (p->scope->worker != loop->caller && loop->caller_cpu >= 0 && sched_getcpu() == loop->caller_cpu)
+        thrum__change_cpu();
+}
+
 static void take_part(thrum_scope *scope, void *arg)
 {
     static void (*const take[])(part *) = {
@@ -309,6 +320,7 @@ static void take_part(thrum_scope *scope, void *arg)
         p.value = loop->values + 2 * p.number * loop->value_room;
         p.spare = p.value + loop->value_room;
     }
+    leave_callers_core(loop, &p);
     take[loop->order](&p);
     if (loop->measured && p.place < loop->places)
         loop->measured[p.place] = p.measured;
@@ -329,6 +341,8 @@ void thrum__loop_take_all(thrum_scope *scope, void *arg)
     struct loop *loop = arg;
     uint32_t parts = loop->n < loop->places ? (uint32_t)loop->n : loop->places;
     loop->begun = loop->timed ? thrum__now() : 0;
+    loop->caller = scope->worker;
+    loop->caller_cpu = parts > 1 ? sched_getcpu() : -1;
     for (uint32_t i = 1; i < parts; i++)
         thrum_spawn(scope, take_part, loop);
     take_part(scope, loop);

@@ -12,7 +12,7 @@ static const thrum_technique rules[THRUM__AUTO_RULES] = {THRUM_STEAL, THRUM_FAC2
 static const double HOPELESS = 1.25;
 /* A change of the load: so much more or less than usual, so many times in a row. */
 static const double STRANGE = 1.1;
-enum { STRANGE_ENOUGH = 3, TRIES = 2, AGAIN_AFTER = 32 };
+enum { STRANGE_ENOUGH = 3, TRIES = 3, AGAIN_AFTER = 32 };
 /* What is usual is known after so many executions with the kept rule: the best of its tries is not what it mostly takes. */
 enum { GETTING_TO_KNOW = 4 };
 

@@ -2,11 +2,11 @@
  *
  * Which rule a loop should go by, learned from executing it again and again: THRUM_AUTO. No clock and no threads.
  *
- * All rules of a short list are tried, then those that are not clearly worse once more; the fastest is kept. While it is kept,
+ * All rules of a short list are tried, then those that are not clearly worse twice more; the fastest is kept. While it is kept,
  * its times are watched: when three in a row lie on one side of what they were, by a tenth or more, the load has changed, and
  * all rules are tried again. A rule whose chance was spoilt by something else on the machine gets another one now and then.
  *
- * What it costs: six executions by rules that may be bad, twelve at most until the choice stands, and one in 32 from then on.
+ * What it costs: six executions by rules that may be bad, eighteen at most until the choice stands, and one in 32 from then on.
  */
 #ifndef THRUM_SCHED_AUTO_H
 #define THRUM_SCHED_AUTO_H
