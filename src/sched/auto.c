@@ -81,7 +81,8 @@ static void keep(thrum__auto *choice, int rule)
 static int has_changed(thrum__auto *choice, double time)
 {
     if (choice->known < GETTING_TO_KNOW) {
-        choice->usual += (time - choice->usual) / ++choice->known;
+        double most = HOPELESS * choice->best[choice->kept]; /* what is beyond does not say what is usual */
+        choice->usual += ((time < most ? time : most) - choice->usual) / ++choice->known;
         return 0;
     }
     int direction = time > STRANGE * choice->usual ? 1 : time * STRANGE < choice->usual ? -1 : 0;
