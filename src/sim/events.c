@@ -21,10 +21,11 @@ int thrum__events_begin(thrum__events *events, uint32_t room)
     *events = (thrum__events){.room = 1};
     while (events->room < room)
         events->room *= 2;
-    events->nodes = thrum__zalloc_aligned(2 * (size_t)events->room * sizeof *events->nodes);
+    events->times = thrum__zalloc_aligned(2 * (size_t)events->room * sizeof *events->times);
+    events->tickets = thrum__zalloc_aligned(2 * (size_t)events->room * sizeof *events->tickets);
     events->payloads = thrum__alloc(events->room * sizeof *events->payloads);
     events->free_places = thrum__alloc(events->room * sizeof *events->free_places);
-    if (!events->nodes || !events->payloads || !events->free_places) {
+    if (!events->times || !events->tickets || !events->payloads || !events->free_places) {
         thrum__events_end(events);
         return thrum__fault(THRUM_ENOMEM, "there is no memory for %u events", room);
     }
@@ -34,7 +35,8 @@ int thrum__events_begin(thrum__events *events, uint32_t room)
 
 void thrum__events_end(thrum__events *events)
 {
-    thrum__free(events->nodes);
+    thrum__free(events->times);
+    thrum__free(events->tickets);
     thrum__free(events->payloads);
     thrum__free(events->free_places);
     *events = (thrum__events){0};
@@ -47,13 +49,15 @@ void thrum__events_reset(thrum__events *events, uint32_t count)
     events->now = 0;
     events->number = events->count = count;
     for (uint32_t place = 0; place < room; place++) {
-        events->nodes[room + place] =
-            place < count ? (thrum__event_key){0, place * THRUM__EVENT_PLACES + place} : no_event;
+        events->times[room + place] = place < count ? 0 : no_event.time;
+        events->tickets[room + place] = place < count ? place * THRUM__EVENT_PLACES + place : no_event.ticket;
         events->payloads[place] = place;
         events->free_places[place] = place;
     }
-    for (uint32_t i = room - 1; i >= 1; i--) /* all the same time: the left one was scheduled first */
-        events->nodes[i] = events->nodes[2 * i];
+    for (uint32_t i = room - 1; i >= 1; i--) { /* all the same time: the left one was scheduled first */
+        events->times[i] = events->times[2 * i];
+        events->tickets[i] = events->tickets[2 * i];
+    }
 }
 
 void thrum__events_schedule(thrum__events *events, double time, uint64_t payload)
@@ -71,7 +75,7 @@ bool thrum__events_take(thrum__events *events, double *time, uint64_t *payload)
 {
     if (events->count == 0)
         return false;
-    uint32_t place = (uint32_t)(events->nodes[1].ticket % THRUM__EVENT_PLACES);
+    uint32_t place = (uint32_t)thrum__events_first_place(events);
     *time = events->now = thrum__events_first_time(events);
     *payload = events->payloads[place];
     events->free_places[--events->count] = place;
