@@ -76,13 +76,10 @@ static void fill_words(uneven_loop *loop, uint64_t count)
         loop->words[k] = mixed(k);
 }
 
-static size_t longest_of(const uneven_loop *loop)
+static void add_up(uneven_loop *loop)
 {
-    size_t longest = 0;
-    for (size_t i = 1; i < loop->n; i++)
-        if (loop->steps[i] > loop->steps[longest])
-            longest = i;
-    return longest;
+    for (size_t i = 0; i < loop->n; i++)
+        loop->before[i + 1] = loop->before[i] + loop->steps[i];
 }
 
 uneven_loop *uneven_new(enum uneven_shape shape, size_t n, uint64_t mean)
@@ -91,6 +88,7 @@ uneven_loop *uneven_new(enum uneven_shape shape, size_t n, uint64_t mean)
     loop->shape = shape;
     loop->n = n;
     loop->steps = bench_alloc(n, sizeof *loop->steps);
+    loop->before = bench_alloc(n + 1, sizeof *loop->before);
     loop->result = bench_alloc(n, sizeof *loop->result);
     loop->expected = bench_alloc(n, sizeof *loop->expected);
     for (size_t i = 0; i < n; i++)
@@ -99,8 +97,7 @@ uneven_loop *uneven_new(enum uneven_shape shape, size_t n, uint64_t mean)
         fill_words(loop, n * mean);
     for (size_t i = 0; i < n; i++)
         loop->expected[i] = iteration(loop, i, 0);
-    loop->longest = longest_of(loop);
-    loop->total = uneven_steps(loop, 0, n);
+    add_up(loop);
     if (shape == UNEVEN_ONE)
         uneven_move(loop, 0);
     return loop;
@@ -111,6 +108,7 @@ void uneven_free(uneven_loop *loop)
     if (!loop)
         return;
     free(loop->steps);
+    free(loop->before);
     free(loop->words);
     free(loop->result);
     free(loop->expected);
@@ -119,26 +117,17 @@ void uneven_free(uneven_loop *loop)
 
 static void set_steps(uneven_loop *loop, size_t i, uint64_t steps)
 {
-    loop->total += steps - loop->steps[i];
     loop->steps[i] = steps;
     loop->expected[i] = iteration(loop, i, 0);
 }
 
 void uneven_move(uneven_loop *loop, uint64_t turn)
 {
-    size_t to = (size_t)(uniform(turn + (UINT64_C(1) << 40)) * (double)(loop->n - 1));
-    uint64_t light = loop->steps[loop->longest == 0 ? loop->n - 1 : 0];
-    set_steps(loop, loop->longest, light);
-    loop->longest = to;
-    set_steps(loop, to, light * loop->n / 2); /* and all others together twice that */
-}
-
-uint64_t uneven_steps(const uneven_loop *loop, size_t lo, size_t hi)
-{
-    uint64_t steps = 0;
-    for (size_t i = lo; i < hi; i++)
-        steps += loop->steps[i];
-    return steps;
+    uint64_t light = loop->steps[loop->heavy == 0 ? loop->n - 1 : 0];
+    set_steps(loop, loop->heavy, light);
+    loop->heavy = (size_t)(uniform(turn + (UINT64_C(1) << 40)) * (double)(loop->n - 1));
+    set_steps(loop, loop->heavy, light * loop->n / 2); /* and all others together twice that */
+    add_up(loop);
 }
 
 void uneven_do(uneven_loop *loop, size_t lo, size_t hi)
@@ -189,7 +178,7 @@ static void *do_share(void *arg)
         sched_yield();
     double begin = bench_now();
     for (size_t i = share->first; i < loop->n; i += share->stride) {
-        if (loop->shape == UNEVEN_ONE && i == loop->longest)
+        if (loop->shape == UNEVEN_ONE && i == loop->heavy)
             continue;
         last = iteration(loop, i, last & zero);
         steps += loop->steps[i];
@@ -232,7 +221,7 @@ double uneven_speed(const uneven_loop *loop, int threads, unsigned fraction)
     threads = threads > uneven_processors() ? uneven_processors() : threads;
     threads = threads > MOST ? MOST : threads;
     atomic_int ready = threads;
-    uint64_t heavy = loop->shape == UNEVEN_ONE ? loop->steps[loop->longest] : 0;
+    uint64_t heavy = loop->shape == UNEVEN_ONE ? loop->steps[loop->heavy] : 0;
     for (; started < threads; started++) {
         shares[started] = (thread_share){.loop = loop,
                                          .first = (size_t)started,
