@@ -54,10 +54,9 @@ static void write_curve(FILE *out, const struct loop_plot *plot, const struct lo
     fputs("end\n", out);
 }
 
-static void write_panel(FILE *out, const struct loop_plot *plot, const struct loop_row *rows, size_t count,
-                        const char *panel, size_t panel_index)
+static void write_panel(FILE *out, const struct loop_row *rows, size_t count, const char *panel, size_t panel_index)
 {
-    fprintf(out, "set title '%s%s'\n", plot->panel_label, panel);
+    fprintf(out, "set title '%s'\n", panel);
     const char *before = "plot ";
     int style = 1;
     for (size_t i = 0; i < count; i++) {
@@ -117,7 +116,7 @@ static void write_script(FILE *out, const struct loop_plot *plot, const struct l
     fprintf(out, "set xlabel '%s'\nset ylabel 'wasted time'\n", plot->x_label);
     fprintf(out, "set multiplot layout %d,%d title '%s'\n", down, across, plot->title);
     for (size_t j = 0; j < panels.count; j++)
-        write_panel(out, plot, rows, count, panels.texts[j], j);
+        write_panel(out, rows, count, panels.texts[j], j);
     write_key(out, rows, count);
     fputs("unset multiplot\n", out);
 }
