@@ -227,7 +227,6 @@ static int draw_set(const struct loop_paper_request *request, const struct set *
         .x_label = by_times          ? "h"
                    : set->per_worker ? "n/p"
                                      : "n",
-        .panel_label = "",
         .x = by_times          ? x_cost
              : set->per_worker ? x_share
                                : x_count,

@@ -54,41 +54,70 @@ static void write_curve(FILE *out, const struct loop_plot *plot, const struct lo
     fputs("end\n", out);
 }
 
-static void write_panel(FILE *out, const struct loop_plot *plot, const struct loop_row *rows, size_t count,
-                        const char *panel, size_t panel_index)
+static void write_panel(FILE *out, const struct loop_row *rows, size_t count, const char *panel, size_t panel_index)
 {
-    fprintf(out, "set title '%s%s'\n", plot->panel_label, panel);
+    fprintf(out, "set title '%s'\n", panel);
     const char *before = "plot ";
     int style = 1;
     for (size_t i = 0; i < count; i++) {
         if (!is_first_of_technique(rows, i))
             continue;
-        fprintf(out, "%s$t%d_%zu using 1:2:3 with yerrorlines title '%s' linestyle %d", before,
-                (int)rows[i].sim.technique, panel_index, thrum_technique_name(rows[i].sim.technique), style++);
+        fprintf(out, "%s$t%d_%zu using 1:2:3 with yerrorlines notitle linestyle %d", before, (int)rows[i].sim.technique,
+                panel_index, style++);
         before = ", \\\n     ";
     }
     fputc('\n', out);
 }
 
+/* What the lines mean, in a panel of its own. */
+static void write_key(FILE *out, const struct loop_row *rows, size_t count)
+{
+    fputs("unset title\nunset xlabel\nunset ylabel\nunset tics\nunset grid\nunset border\nunset logscale\n"
+          "set key center center samplen 3 maxrows 12\n",
+          out);
+    const char *before = "plot [0:1] [0:1] ";
+    int style = 1;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_first_of_technique(rows, i))
+            continue;
+        fprintf(out, "%sNaN with linespoints linestyle %d title '%s'", before, style++,
+                thrum_technique_name(rows[i].sim.technique));
+        before = ", \\\n     ";
+    }
+    fputc('\n', out);
+}
+
+/* Colours that most people can tell apart (Okabe and Ito), again with dashes where there are more lines. */
+static void write_styles(FILE *out)
+{
+    static const char *const colours[] = {"000000", "e69f00", "56b4e9", "009e73",
+                                          "0072b2", "d55e00", "cc79a7", "808080"};
+    enum { COLOURS = sizeof colours / sizeof *colours };
+    for (int i = 0; i < THRUM_TECHNIQUES; i++)
+        fprintf(out, "set style line %d linewidth 1.5 pointtype %d pointsize 0.6 dashtype %d linecolor '#%s'\n", i + 1,
+                4 + i % 10, 1 + i / COLOURS, colours[i % COLOURS]);
+}
+
 static void write_script(FILE *out, const struct loop_plot *plot, const struct loop_row *rows, size_t count)
 {
+    enum { MOST_ACROSS = 3 };
     struct panels panels;
     find_panels(plot, rows, count, &panels);
-    int across = panels.count < 3 ? (int)panels.count : 3;
-    int down = across ? ((int)panels.count + across - 1) / across : 1;
+    int cells = (int)panels.count + 1, across = cells < MOST_ACROSS ? cells : MOST_ACROSS;
+    int down = (cells + across - 1) / across;
     for (size_t j = 0; j < panels.count; j++)
         for (size_t i = 0; i < count; i++)
             if (is_first_of_technique(rows, i))
                 write_curve(out, plot, rows, count, rows[i].sim.technique, panels.texts[j], j);
-    fprintf(out, "set terminal svg size %d,%d font 'sans,12' background '#ffffff'\n", 420 * across, 340 * down + 40);
+    fprintf(out, "set terminal svg size %d,%d font 'sans,12' background '#ffffff'\n", 380 * across, 300 * down + 40);
     fprintf(out, "set output '%s.svg'\n", plot->path);
-    fputs("set logscale xy\nset grid\nset key below\nset tics nomirror\nset border 3\n", out);
-    for (int i = 1; i <= THRUM_TECHNIQUES; i++)
-        fprintf(out, "set style line %d linewidth 1.5 pointtype %d pointsize 0.6\n", i, i);
+    fputs("set logscale xy\nset grid\nunset key\nset tics nomirror\nset border 3\nset format xy '%g'\n", out);
+    write_styles(out);
     fprintf(out, "set xlabel '%s'\nset ylabel 'wasted time'\n", plot->x_label);
     fprintf(out, "set multiplot layout %d,%d title '%s'\n", down, across, plot->title);
     for (size_t j = 0; j < panels.count; j++)
-        write_panel(out, plot, rows, count, panels.texts[j], j);
+        write_panel(out, rows, count, panels.texts[j], j);
+    write_key(out, rows, count);
     fputs("unset multiplot\n", out);
 }
 

@@ -117,9 +117,7 @@ bool loop_row_run(struct loop_row *rows, size_t index, struct loop_progress *pro
         row->sim.progress = on_progress;
         row->sim.ctx = progress;
     }
-    double begun = tool_now();
     int error = thrum_loop_simulate(NULL, &row->sim, &row->result);
-    row->seconds = tool_now() - begun;
     if (progress && isatty(STDOUT_FILENO))
         fprintf(stderr, "\r%79s\r", "");
     return error == 0;

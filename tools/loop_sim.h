@@ -18,7 +18,6 @@
 struct loop_row {
     thrum_loop_sim sim;
     thrum_loop_sim_result result;
-    double seconds; /* how long it took */
 };
 
 /* ---- loop_row.c --------------------------------------------------------------------------------------------------- */
@@ -62,7 +61,7 @@ int loop_paper_run(const struct loop_paper_request *request);
 /* Rows as curves of mean wasted time, one for each technique, in panels side by side. */
 struct loop_plot {
     const char *title, *path; /* path without its ending: .gp and .svg are made */
-    const char *x_label, *panel_label;
+    const char *x_label;
     double (*x)(const struct loop_row *row);
     void (*panel)(const struct loop_row *row, char *text, size_t size); /* rows with the same text share a panel */
     thrum_loop_model model;

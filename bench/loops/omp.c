@@ -11,28 +11,28 @@ static void *open_loop(const bench_request *request)
 /* The clauses must be written out: schedule(runtime) would be another, slower way into the library. */
 static uint64_t loop_static(long n, int workers)
 {
-    uint64_t sum = 0;
+    uint64_t sum = 0, zero = loops_nothing;
 #pragma omp parallel for schedule(static) num_threads(workers) reduction(+ : sum)
     for (long i = 0; i < n; i++)
-        sum += loops_value((uint64_t)i);
+        sum = loops_step(sum, (uint64_t)i, zero);
     return sum;
 }
 
 static uint64_t loop_guided(long n, int workers)
 {
-    uint64_t sum = 0;
+    uint64_t sum = 0, zero = loops_nothing;
 #pragma omp parallel for schedule(guided) num_threads(workers) reduction(+ : sum)
     for (long i = 0; i < n; i++)
-        sum += loops_value((uint64_t)i);
+        sum = loops_step(sum, (uint64_t)i, zero);
     return sum;
 }
 
 static uint64_t loop_dynamic(long n, int workers)
 {
-    uint64_t sum = 0;
+    uint64_t sum = 0, zero = loops_nothing;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(workers) reduction(+ : sum)
     for (long i = 0; i < n; i++)
-        sum += loops_value((uint64_t)i);
+        sum = loops_step(sum, (uint64_t)i, zero);
     return sum;
 }
 

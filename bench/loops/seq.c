@@ -15,19 +15,19 @@ static double pass_loop(void *arg)
 {
     loops_state *state = arg;
     double begin = bench_now();
-    uint64_t sum = loops_sum(0, state->n);
+    uint64_t sum = loops_sum(0, 0, state->n);
     return loops_result(state, sum, bench_now() - begin);
 }
 
-static uint64_t (*volatile body)(size_t lo, size_t hi) = loops_sum;
+static uint64_t (*volatile body)(uint64_t sum, size_t lo, size_t hi) = loops_sum;
 
 static double pass_single(void *arg)
 {
     loops_state *state = arg;
-    uint64_t sum = 0, (*call)(size_t lo, size_t hi) = body;
+    uint64_t sum = 0, (*call)(uint64_t sum, size_t lo, size_t hi) = body;
     double begin = bench_now();
     for (size_t i = 0; i < state->n; i++)
-        sum += call(i, i + 1);
+        sum = call(sum, i, i + 1);
     return loops_result(state, sum, bench_now() - begin);
 }
 

@@ -32,7 +32,7 @@ void close_loop(void *arg)
 
 void loop(const loops_state &state)
 {
-    auto body = [](const range &r) { loops_add(loops_sum(r.begin(), r.end())); };
+    auto body = [](const range &r) { loops_do(r.begin(), r.end()); };
     switch (state.variant) {
     case LOOP_GSS:
         return tbb::parallel_for(range(0, state.n), body, tbb::auto_partitioner{});

@@ -36,7 +36,7 @@ static void close_loop(void *arg)
 static void body(size_t lo, size_t hi, void *ctx)
 {
     (void)ctx;
-    loops_add(loops_sum(lo, hi));
+    loops_do(lo, hi);
 }
 
 static double pass_loop(void *arg)

@@ -56,11 +56,17 @@ static uint64_t read_words(const uint64_t *words, uint64_t count)
     return sum;
 }
 
-static uint64_t iteration(const uneven_loop *loop, size_t i)
+static volatile uint64_t nothing; /* 0, which compilers do not know */
+
+static __thread uint64_t latest; /* what this thread's last iteration came to */
+
+/* Waits for `last`, what the iteration before it came to, in a chunk before perhaps. Otherwise the processor would do several short iterations at once,
+ * and time would not be in proportion to steps. */
+static uint64_t iteration(const uneven_loop *loop, size_t i, uint64_t last)
 {
     if (loop->words)
         return read_words(loop->words + i * loop->steps[i], loop->steps[i]);
-    return spin(i, loop->steps[i]);
+    return spin(i + last, loop->steps[i]);
 }
 
 static void fill_words(uneven_loop *loop, uint64_t count)
@@ -70,13 +76,10 @@ static void fill_words(uneven_loop *loop, uint64_t count)
         loop->words[k] = mixed(k);
 }
 
-static size_t longest_of(const uneven_loop *loop)
+static void add_up(uneven_loop *loop)
 {
-    size_t longest = 0;
-    for (size_t i = 1; i < loop->n; i++)
-        if (loop->steps[i] > loop->steps[longest])
-            longest = i;
-    return longest;
+    for (size_t i = 0; i < loop->n; i++)
+        loop->before[i + 1] = loop->before[i] + loop->steps[i];
 }
 
 uneven_loop *uneven_new(enum uneven_shape shape, size_t n, uint64_t mean)
@@ -85,6 +88,7 @@ uneven_loop *uneven_new(enum uneven_shape shape, size_t n, uint64_t mean)
     loop->shape = shape;
     loop->n = n;
     loop->steps = bench_alloc(n, sizeof *loop->steps);
+    loop->before = bench_alloc(n + 1, sizeof *loop->before);
     loop->result = bench_alloc(n, sizeof *loop->result);
     loop->expected = bench_alloc(n, sizeof *loop->expected);
     for (size_t i = 0; i < n; i++)
@@ -92,9 +96,8 @@ uneven_loop *uneven_new(enum uneven_shape shape, size_t n, uint64_t mean)
     if (shape == UNEVEN_MEMORY)
         fill_words(loop, n * mean);
     for (size_t i = 0; i < n; i++)
-        loop->expected[i] = iteration(loop, i);
-    loop->longest = longest_of(loop);
-    loop->total = uneven_steps(loop, 0, n);
+        loop->expected[i] = iteration(loop, i, 0);
+    add_up(loop);
     if (shape == UNEVEN_ONE)
         uneven_move(loop, 0);
     return loop;
@@ -105,6 +108,7 @@ void uneven_free(uneven_loop *loop)
     if (!loop)
         return;
     free(loop->steps);
+    free(loop->before);
     free(loop->words);
     free(loop->result);
     free(loop->expected);
@@ -113,32 +117,27 @@ void uneven_free(uneven_loop *loop)
 
 static void set_steps(uneven_loop *loop, size_t i, uint64_t steps)
 {
-    loop->total += steps - loop->steps[i];
     loop->steps[i] = steps;
-    loop->expected[i] = iteration(loop, i);
+    loop->expected[i] = iteration(loop, i, 0);
 }
 
 void uneven_move(uneven_loop *loop, uint64_t turn)
 {
-    size_t to = (size_t)(uniform(turn + (UINT64_C(1) << 40)) * (double)(loop->n - 1));
-    uint64_t light = loop->steps[loop->longest == 0 ? loop->n - 1 : 0];
-    set_steps(loop, loop->longest, light);
-    loop->longest = to;
-    set_steps(loop, to, light * loop->n / 2); /* and all others together twice that */
-}
-
-uint64_t uneven_steps(const uneven_loop *loop, size_t lo, size_t hi)
-{
-    uint64_t steps = 0;
-    for (size_t i = lo; i < hi; i++)
-        steps += loop->steps[i];
-    return steps;
+    uint64_t light = loop->steps[loop->heavy == 0 ? loop->n - 1 : 0];
+    set_steps(loop, loop->heavy, light);
+    loop->heavy = (size_t)(uniform(turn + (UINT64_C(1) << 40)) * (double)(loop->n - 1));
+    set_steps(loop, loop->heavy, light * loop->n / 2); /* and all others together twice that */
+    add_up(loop);
 }
 
 void uneven_do(uneven_loop *loop, size_t lo, size_t hi)
 {
-    for (size_t i = lo; i < hi; i++)
-        loop->result[i] += iteration(loop, i);
+    uint64_t last = latest, zero = nothing;
+    for (size_t i = lo; i < hi; i++) {
+        last = iteration(loop, i, last & zero);
+        loop->result[i] += last;
+    }
+    latest = last;
 }
 
 void uneven_verify(uneven_loop *loop)
@@ -167,7 +166,7 @@ static void *do_share(void *arg)
 {
     thread_share *share = arg;
     const uneven_loop *loop = share->loop;
-    uint64_t sum = 0, steps = share->part;
+    uint64_t last = 0, zero = nothing, steps = share->part;
     if (share->processor >= 0) {
         cpu_set_t one;
         CPU_ZERO(&one);
@@ -179,14 +178,13 @@ static void *do_share(void *arg)
         sched_yield();
     double begin = bench_now();
     for (size_t i = share->first; i < loop->n; i += share->stride) {
-        if (loop->shape == UNEVEN_ONE && i == loop->longest)
+        if (loop->shape == UNEVEN_ONE && i == loop->heavy)
             continue;
-        sum += iteration(loop, i);
+        last = iteration(loop, i, last & zero);
         steps += loop->steps[i];
     }
-    sum += spin(sum, share->part);
+    share->sink = spin(last, share->part);
     share->speed = (double)steps / (bench_now() - begin);
-    share->sink = sum;
     return NULL;
 }
 
@@ -223,7 +221,7 @@ double uneven_speed(const uneven_loop *loop, int threads, unsigned fraction)
     threads = threads > uneven_processors() ? uneven_processors() : threads;
     threads = threads > MOST ? MOST : threads;
     atomic_int ready = threads;
-    uint64_t heavy = loop->shape == UNEVEN_ONE ? loop->steps[loop->longest] : 0;
+    uint64_t heavy = loop->shape == UNEVEN_ONE ? loop->steps[loop->heavy] : 0;
     for (; started < threads; started++) {
         shares[started] = (thread_share){.loop = loop,
                                          .first = (size_t)started,

@@ -22,8 +22,8 @@ typedef struct uneven_loop {
     enum uneven_shape shape;
     size_t n;
     uint64_t *steps;    /* of each iteration */
-    uint64_t total;     /* of all */
-    size_t longest;     /* the iteration with the most steps */
+    uint64_t *before;   /* of all iterations before it; n + 1 of them */
+    size_t heavy;       /* ONE: the iteration with a third of the work */
     uint64_t *words;    /* MEMORY: what is read, steps[i] words from i * steps[i] on */
     uint64_t *result;   /* of each iteration: 0 before a loop */
     uint64_t *expected; /* the same, from a plain loop */
@@ -37,7 +37,10 @@ void uneven_free(uneven_loop *loop);
 void uneven_move(uneven_loop *loop, uint64_t turn);
 
 /* The steps of the iterations lo <= i < hi. */
-uint64_t uneven_steps(const uneven_loop *loop, size_t lo, size_t hi);
+static inline uint64_t uneven_steps(const uneven_loop *loop, size_t lo, size_t hi)
+{
+    return loop->before[hi] - loop->before[lo];
+}
 
 /* Does the iterations lo <= i < hi. */
 void uneven_do(uneven_loop *loop, size_t lo, size_t hi);

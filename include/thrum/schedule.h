@@ -115,7 +115,7 @@ THRUM_API void thrum_schedule_restart(thrum_schedule *schedule);
 THRUM_API int thrum_schedule_next(thrum_schedule *schedule, uint32_t worker, double now, thrum_chunk *chunk);
 
 /* The worker has done a chunk of so many iterations in `time`; asking for it took `cost` besides. Times that are negative or
- * no numbers are ignored. A worker whose chunks took no time at all has shown nothing yet: AWF-B to E go on with its weight
+ * no numbers, and chunks of 0 or more than n iterations, are ignored. A worker whose chunks took no time at all has shown nothing yet: AWF-B to E go on with its weight
  * as given, AF counts it as the mean of the others. */
 THRUM_API void thrum_schedule_finished(thrum_schedule *schedule, uint32_t worker, uint64_t iterations, double time,
                                        double cost);

@@ -16,6 +16,7 @@ enum { THRUM__LOOP_ROWS = 64, THRUM__LOOP_ROOM = 2048 };
 struct loop {
     const thrum_loop *job;
     uint64_t n;
+    uint64_t least;                         /* as given, or 1 */
     uint32_t places;                        /* p of the rules */
     enum thrum__loop_order order;           /* how chunks are taken */
     thrum_technique technique;              /* by which it goes, once AUTO and the like are resolved */
@@ -30,6 +31,8 @@ struct loop {
     uint64_t grain; /* BY_OWNER: how many are taken at a time */
     bool steals;    /* BY_OWNER: blocks are cut up; else they go as a whole */
     int64_t begun, ended;
+    const thrum__worker *caller; /* the worker of the calling part, and */
+    int caller_cpu;              /* where the calling part began; -1: not known */
 
     /* One for each place; in `room` if they fit. NULL: not needed. */
     _Atomic uint8_t *taken;    /* whether the place (BY_OWNER: the block) is somebody's */

@@ -20,6 +20,9 @@
 #include "exec/inside.h"
 #include "front/algorithm_int.h"
 #include "sys/clock.h"
+#include "sys/topology.h"
+
+#include <sched.h>
 
 /* ---- One chunk ---------------------------------------------------------------------------------------------------- */
 
@@ -72,6 +75,13 @@ static double timed_body(part *p, uint64_t lo, uint64_t hi)
     return (double)(p->last_end - begin) * 1e-9;
 }
 
+/* What is left behind a piece is not less than the least size of a chunk, for the next one to be one. */
+static uint64_t piece_end(const part *p, uint64_t lo, uint64_t hi)
+{
+    uint64_t left = hi - lo;
+    return left < p->piece || left - p->piece < p->loop->least ? hi : lo + p->piece;
+}
+
 /* For the site: piece by piece, each twice as long as the one before until they are long enough. To the body a piece is a chunk,
  * so none begins once the run has failed. */
 static double chunk_in_pieces(part *p, uint64_t lo, uint64_t hi)
@@ -80,12 +90,12 @@ static double chunk_in_pieces(part *p, uint64_t lo, uint64_t hi)
     p->measured.chunks++;
     p->measured.cost += p->cost;
     while (lo < hi && !thrum__scope_failed(p->scope)) {
-        uint64_t end = hi - lo < p->piece ? hi : lo + p->piece;
+        uint64_t end = piece_end(p, lo, hi);
         double seconds = timed_body(p, lo, end);
         note_piece(p, end - lo, seconds);
         if (end - lo == p->piece && seconds < PIECE_SECONDS)
             p->piece *= 2;
-        else if (seconds > 3 * PIECE_SECONDS && p->piece > 1)
+        else if (seconds > 3 * PIECE_SECONDS && p->piece / 2 >= p->loop->least)
             p->piece /= 2;
         sum += seconds;
         lo = end;
@@ -293,6 +303,14 @@ static void take_by_owner(part *p)
 
 /* ---- Parts -------------------------------------------------------------------------------------------------------- */
 
+/* A worker that is woken may be put onto the very core that the caller works on, and left there for whole loops, if a process of less
+ * importance keeps the other cores from being idle. */
+static void leave_callers_core(const struct loop *loop, const part *p)
+{
+    if (p->scope->worker != loop->caller && loop->caller_cpu >= 0 && sched_getcpu() == loop->caller_cpu)
+        thrum__change_cpu();
+}
+
 static void take_part(thrum_scope *scope, void *arg)
 {
     static void (*const take[])(part *) = {
@@ -302,13 +320,14 @@ static void take_part(thrum_scope *scope, void *arg)
         [THRUM__BY_OWNER] = take_by_owner,
     };
     struct loop *loop = arg;
-    part p = {.loop = loop, .scope = scope, .piece = 1};
+    part p = {.loop = loop, .scope = scope, .piece = loop->least};
     p.number = atomic_fetch_add_explicit(&loop->entered, 1, memory_order_relaxed);
     p.place = loop->taken ? claim_any(loop, thrum__team_index() % loop->places) : p.number;
     if (loop->values) {
         p.value = loop->values + 2 * p.number * loop->value_room;
         p.spare = p.value + loop->value_room;
     }
+    leave_callers_core(loop, &p);
     take[loop->order](&p);
     if (loop->measured && p.place < loop->places)
         loop->measured[p.place] = p.measured;
@@ -329,6 +348,8 @@ void thrum__loop_take_all(thrum_scope *scope, void *arg)
     struct loop *loop = arg;
     uint32_t parts = loop->n < loop->places ? (uint32_t)loop->n : loop->places;
     loop->begun = loop->timed ? thrum__now() : 0;
+    loop->caller = scope->worker;
+    loop->caller_cpu = parts > 1 ? sched_getcpu() : -1;
     for (uint32_t i = 1; i < parts; i++)
         thrum_spawn(scope, take_part, loop);
     take_part(scope, loop);

@@ -290,7 +290,9 @@ int thrum_schedule_next(thrum_schedule *schedule, uint32_t worker, double now, t
 
 void thrum_schedule_finished(thrum_schedule *schedule, uint32_t worker, uint64_t iterations, double time, double cost)
 {
-    if (!schedule || !schedule->rule->finished || worker >= schedule->facts.workers || iterations == 0)
+    if (!schedule || !schedule->rule->finished || worker >= schedule->facts.workers)
+        return;
+    if (iterations == 0 || iterations > schedule->facts.iterations)
         return;
     if (time >= 0 && isfinite(time) && cost >= 0 && isfinite(cost))
         schedule->rule->finished(schedule, worker, iterations, time, cost);

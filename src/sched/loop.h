@@ -78,7 +78,7 @@ struct thrum__rule {
     uint64_t (*size)(thrum_schedule *schedule, uint64_t left, uint32_t worker, double now);
     /* BY_OWNER, in place of `size`: the next chunk of the worker, not yet subtracted from `left`; 0: none. */
     int (*take)(thrum_schedule *schedule, uint32_t worker, thrum_chunk *chunk);
-    /* iterations > 0, and times are numbers, not negative. NULL: the rule does not learn. */
+    /* 0 < iterations <= n, and times are numbers, not negative. NULL: the rule does not learn. */
     void (*finished)(thrum_schedule *schedule, uint32_t worker, uint64_t iterations, double time, double cost);
 };
 

@@ -82,17 +82,17 @@ static uint64_t af_size(thrum_schedule *schedule, uint64_t left, uint32_t worker
 }
 
 /* Welford's way to keep a sum of squares around a mean that moves. */
-static void add_chunk(thrum__loop_worker *worker, double iterations, double time)
+static void add_chunk(thrum__loop_worker *worker, uint64_t iterations, double time)
 {
     double before = worker->chunks > 0 ? worker->time / (double)worker->iterations : 0;
-    double chunk_mean = time / iterations;
+    double chunk_mean = time / (double)iterations;
     worker->chunks++;
-    worker->iterations += (uint64_t)iterations;
+    worker->iterations += iterations;
     worker->time += time;
     if (worker->chunks == 1)
         return;
     double square = (chunk_mean - before) * (chunk_mean - worker->time / (double)worker->iterations);
-    worker->squares += square > 0 ? iterations * square : 0;
+    worker->squares += square > 0 ? (double)iterations * square : 0;
 }
 
 static void af_finished(thrum_schedule *schedule, uint32_t worker, uint64_t iterations, double time, double cost)
@@ -101,7 +101,7 @@ static void af_finished(thrum_schedule *schedule, uint32_t worker, uint64_t iter
     thrum__loop_worker *self = &schedule->workers[worker];
     double before[SUMS];
     contribute(self, before);
-    add_chunk(self, (double)iterations, time);
+    add_chunk(self, iterations, time);
     thrum__sums_renew(schedule, self, SUMS, contribute, before, &schedule->counts[RENEWALS]);
 }
 

@@ -130,11 +130,14 @@ static void run_some(size_t lo, size_t hi, void *into, void *ctx)
     report(simulation, hi - lo);
 }
 
-/* So many runs are one piece: as many pieces as occupy all workers evenly, and no fewer runs than go side by side. */
+/* So many runs are one piece: as many pieces as occupy all workers evenly, and no fewer runs than go side by side, unless there
+ * are so few that workers would have nothing to do. */
 static size_t piece_of(uint64_t runs)
 {
-    enum { PIECES = 512 };
+    enum { PIECES = 512, FEW = 256 };
     size_t piece = (size_t)(runs / PIECES);
+    if (runs < FEW)
+        return 1;
     return piece > THRUM__DESK_LANES ? piece : THRUM__DESK_LANES;
 }
 

@@ -99,7 +99,7 @@ static void ask_schedule(thrum__desk *desk)
     thrum_chunk chunk;
     if (learns)
         tell_finished(desk, (uint32_t)worker);
-    if (!thrum_schedule_next(desk->schedule, (uint32_t)worker, now, &chunk)) {
+    if (!thrum__schedule_next(desk->schedule, (uint32_t)worker, now, &chunk)) {
         thrum__events_take(&desk->events, &now, &worker);
         return;
     }

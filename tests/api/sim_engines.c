@@ -13,7 +13,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-/* Sanitizers make processes slow to start, and two of them do not meet at what is compared here. */
+/* With sanitizers processes are slow to start. */
 #if defined(SANITIZED_THREAD) || defined(__SANITIZE_ADDRESS__)
 enum { RUNS = 2, EVERY = 9, LEAST_SETTINGS = 20 };
 #else
@@ -121,6 +121,28 @@ static void both_engines_agree_in_every_run(void **state)
     assert_true(settings >= LEAST_SETTINGS);
 }
 
+/* From 1/b to 1/a by adding the difference: the sum is one unit in the last place above, or below. A clock that goes so must
+ * not lose what happens at 1/a. */
+static void a_date_that_the_clock_misses_by_a_rounding_is_not_lost(void **state)
+{
+    (void)state;
+    static const double above[] = {0.14333232286678507, 0.9425669331266162};
+    static const double below[] = {0.17562125249467478, 0.8283752969789083};
+    thrum_loop_sim sim = {.technique = THRUM_SS, .facts = {.iterations = 2, .workers = 2}, .times = "const:1"};
+    sim.runs = RUNS;
+    sim.speeds = above;
+    compare(&sim);
+    sim.speeds = below;
+    compare(&sim);
+    /* The same after a change of speed, which makes the date a later one than it was. */
+    static const double slowed[] = {0.9102980912160161, 0.5698826115633904};
+    static const thrum_perturbation later[] = {{0, 0.5, INFINITY, 0.001}};
+    sim.speeds = slowed;
+    sim.perturbations = later;
+    sim.perturbation_count = 1;
+    compare(&sim);
+}
+
 static void the_number_of_processes_does_not_matter(void **state)
 {
     (void)state;
@@ -135,6 +157,29 @@ static void the_number_of_processes_does_not_matter(void **state)
     assert_memory_equal(one, more, sizeof one);
     assert_memory_equal(&first, &second, sizeof first);
     thrum_executor_free(ex);
+}
+
+/* The other simulation is begun by the first run of this one, and ends before it. */
+static int simulate_inside(uint64_t done, uint64_t runs, void *ctx)
+{
+    (void)runs;
+    double wasted[RUNS];
+    thrum_loop_sim_result result;
+    if (done == 1)
+        simulate(*(const thrum_loop_sim *)ctx, THRUM_ENGINE_SIMGRID, wasted, &result);
+    return 0;
+}
+
+static void two_simulations_at_once_do_not_wait_for_each_other(void **state)
+{
+    (void)state;
+    thrum_loop_sim_result result;
+    thrum_loop_sim inner = simulation_of(THRUM_FAC2, &shapes[0], THRUM_MODEL_MSG), outer = inner;
+    outer.engine = THRUM_ENGINE_SIMGRID;
+    outer.runs = 200;
+    outer.progress = simulate_inside;
+    outer.ctx = &inner;
+    assert_int_equal(thrum_loop_simulate(NULL, &outer, &result), 0);
 }
 
 static bool has_child(void)
@@ -206,7 +251,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_engines_agree_in_every_run),
+        cmocka_unit_test(a_date_that_the_clock_misses_by_a_rounding_is_not_lost),
         cmocka_unit_test(the_number_of_processes_does_not_matter),
+        cmocka_unit_test(two_simulations_at_once_do_not_wait_for_each_other),
         cmocka_unit_test(a_simulation_that_is_stopped_fails_and_leaves_no_process),
         cmocka_unit_test(a_process_of_simgrid_that_dies_is_an_error),
         cmocka_unit_test(engines_that_are_none_are_refused),

@@ -307,6 +307,8 @@ TEST(what_is_no_measurement_is_ignored)
         thrum_schedule_finished(schedule, 0, 50, 0, wrong[i]);
     }
     thrum_schedule_finished(schedule, 0, 0, 5, 0);
+    thrum_schedule_finished(schedule, 0, 1001, 5, 0);
+    thrum_schedule_finished(schedule, 0, UINT64_MAX, 5, 0);
     thrum_schedule_finished(schedule, 2, 50, 5, 0);
     thrum_schedule_finished(NULL, 0, 50, 5, 0);
     assert_true(thrum_schedule_next(schedule, 0, 0, &chunk));

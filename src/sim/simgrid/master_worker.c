@@ -13,6 +13,7 @@
 
 #include <simgrid/actor.h>
 #include <simgrid/engine.h>
+#include <simgrid/host.h>
 #include <simgrid/mailbox.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,9 +21,10 @@
 /* A worker, and the message that it sends: itself. Actors take turns, so they may read what others wrote. */
 struct worker {
     uint32_t number;
+    sg_host_t host;
     sg_mailbox_t mailbox;
     /* Written by the master: */
-    uint64_t order; /* how many chunks had been handed out before its own; before its first chunk its number */
+    uint64_t order; /* of its chunk: p and how many were handed out before; before the first chunk its number */
     thrum_chunk chunk;
     double work; /* draw() of the chunk */
     /* Written by the worker: */
@@ -44,6 +46,22 @@ static struct {
 } machine;
 
 static const char master_name[] = "master";
+
+/* The worker will be done with its chunk at this date at the latest, unless its speed changes. */
+static void reach_end_of(const struct worker *worker)
+{
+    double share = sg_host_get_available_speed(worker->host);
+    if (share > THRUM__NO_SPEED)
+        thrum__platform_reach(simgrid_get_clock() + machine.job->delay +
+                              worker->work / (share * sg_host_get_speed(worker->host)));
+}
+
+static void speed_changed(const_sg_host_t host)
+{
+    const struct worker *worker = sg_host_get_data(host);
+    if (worker)
+        reach_end_of(worker);
+}
 
 /* ---- The worker --------------------------------------------------------------------------------------------------- */
 
@@ -109,20 +127,13 @@ static bool more_to_receive(void)
     return sg_mailbox_listen(master_name) != 0;
 }
 
-/* The date at which the clock will arrive because of the chunk at the latest, unless the worker is slowed. */
-static double end_of(const struct worker *worker, double now)
-{
-    const double *speeds = machine.job->speeds;
-    return now + machine.job->delay + worker->work / (speeds ? speeds[worker->number] : 1);
-}
-
-static void hand_out(struct worker *worker, double now)
+static void hand_out(struct worker *worker)
 {
     worker->order = machine.orders++;
     worker->work = machine.job->draw(machine.job->ctx, &worker->chunk);
     machine.result->work += worker->work;
     machine.result->chunks++;
-    thrum__platform_reach(end_of(worker, now));
+    reach_end_of(worker);
 }
 
 static void answer(struct worker *worker)
@@ -131,7 +142,7 @@ static void answer(struct worker *worker)
     if (worker->chunk.size > 0)
         machine.thrum->finished(machine.schedule, worker->number, worker->chunk.size, worker->time, machine.job->cost);
     if (machine.thrum->next(machine.schedule, worker->number, now, &worker->chunk)) {
-        hand_out(worker, now);
+        hand_out(worker);
     } else {
         worker->chunk.size = 0;
         machine.working--;
@@ -168,7 +179,7 @@ static void prepare(const thrum__simgrid_job *job)
     machine.hosts = array_of((size_t)job->workers + 1, sizeof *machine.hosts);
     machine.workers = array_of(job->workers, sizeof *machine.workers);
     machine.waiting = array_of(job->workers, sizeof(struct worker *));
-    thrum__platform_build(job, machine.hosts);
+    thrum__platform_build(job, machine.hosts, speed_changed);
     machine.mailbox = sg_mailbox_by_name(master_name);
 }
 
@@ -186,8 +197,10 @@ static void start_worker(uint32_t number)
     snprintf(name, sizeof name, "worker%u", (unsigned)number);
     worker->number = number;
     worker->order = number;
+    worker->host = machine.hosts[number];
+    sg_host_set_data(worker->host, worker);
     worker->mailbox = sg_mailbox_by_name(name);
-    start(name, machine.hosts[number], work, worker);
+    start(name, worker->host, work, worker);
 }
 
 static void run(const thrum__simgrid_job *job, const thrum__simgrid_thrum *thrum, thrum_schedule *schedule,
@@ -203,6 +216,8 @@ static void run(const thrum__simgrid_job *job, const thrum__simgrid_thrum *thrum
         start_worker(i);
     start(master_name, machine.hosts[job->workers], lead, NULL);
     simgrid_run();
+    if (machine.working > 0)
+        abort(); /* SimGrid has found that nothing can happen any more, and has said so */
 }
 
 THRUM_API extern const thrum__simgrid_module thrum_simgrid_module;

@@ -37,7 +37,7 @@ static double share_at(const thrum__simgrid_job &job, uint32_t worker, double ti
         if (it.worker == worker && it.from <= time && time < it.until)
             share *= it.factor;
     }
-    return std::max(share, 1e-290); // SimGrid gives up at an execution that would never end
+    return std::max(share, THRUM__NO_SPEED); // SimGrid gives up at an execution that would never end
 }
 
 // "date share" a line, for each date at which the worker's share changes.
@@ -69,7 +69,7 @@ static sg4::Host *create_worker(sg4::NetZone *zone, const thrum__simgrid_job &jo
     return host;
 }
 
-void thrum__platform_build(const thrum__simgrid_job *job, sg_host_t *hosts)
+void thrum__platform_build(const thrum__simgrid_job *job, sg_host_t *hosts, void (*changed)(const_sg_host_t host))
 {
     auto *engine = new sg4::Engine("thrum"); // for the rest of the process: SimGrid knows one engine
     configure();
@@ -87,16 +87,17 @@ void thrum__platform_build(const thrum__simgrid_job *job, sg_host_t *hosts)
     }
     zone->seal();
     engine->seal_platform();
+    sg4::Host::on_speed_change_cb([changed](const sg4::Host &host) { changed(&host); });
 }
 
-// The clock goes from `now` to the date of the next event by adding date - now, which misses the date by a rounding. SimGrid
-// takes events for reached that are not further away than "surf/precision"; its default, 1e-9, would take different
-// times for equal. A few units in the last place of the largest date suffice.
+// The clock goes from `now` to the date of the next event by adding date - now, and may miss it by a unit in the last place.
+// Events count as reached that are less than "surf/precision" away; one that lies further back is lost, and with it all that
+// would have come of it. The default, 1e-9, takes different times for equal, and is too little for dates above 10^7.
 void thrum__platform_reach(double date)
 {
     static double reached;
     if (date <= reached)
         return;
     reached = 2 * date;
-    sg4::Engine::set_config("surf/precision", 4 * DBL_EPSILON * reached);
+    sg4::Engine::set_config("surf/precision", 2 * DBL_EPSILON * reached);
 }
