@@ -2,9 +2,9 @@
 # libthrum-simgrid.so: the SimGrid engine of the loop simulator, a module that libthrum loads when it is asked for.
 
 include(cmake/Cxx.cmake)
-pkg_check_modules(SIMGRID QUIET IMPORTED_TARGET simgrid)
+pkg_check_modules(SIMGRID QUIET IMPORTED_TARGET simgrid>=3.32)
 if(NOT SIMGRID_FOUND OR NOT CMAKE_CXX_COMPILER)
-    message(NOTICE "The SimGrid engine of the loop simulator is not built: it needs SimGrid and a C++ compiler "
+    message(NOTICE "The SimGrid engine of the loop simulator is not built: it needs SimGrid 3.32 and a C++ compiler "
                    "(`make setup` installs them; on Debian they are the packages libsimgrid-dev and g++).")
     return()
 endif()

@@ -52,7 +52,7 @@ typedef struct thrum_loop {
     size_t least;           /* the least size of a chunk; 0: the rule's own */
     double mean, deviation; /* of an iteration's time, in seconds; mean 0: measured, and with it a deviation of 0 */
     double cost;            /* of handing out a chunk, in seconds; 0: measured */
-    const double *weights;  /* WF, AWF: one for each worker, by its index, with their number as sum; NULL: measured */
+    const double *weights;  /* WF, AWF: of the workers in the order of their numbers, with p as sum; NULL: measured */
     size_t weight_count;
     double alpha;     /* TAP */
     uint32_t stages;  /* FISS */

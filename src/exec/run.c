@@ -255,18 +255,29 @@ static HOT thrum_task *complete(worker *w, thrum__run *run, const thrum_task *ta
 
 /* ---- Running tasks ------------------------------------------------------------------------------------------------ */
 
-/* The successor with this number, which a condition has named: it runs whatever it has been waiting for, and counts its
- * predecessors anew from now on. NULL if there is none with that number. */
-static thrum_task *named_successor(const thrum_task *condition, int64_t number)
+/* The word of the successor with this number; 0 if there is none. */
+static HOT uintptr_t successor_word(const thrum_task *task, int64_t number)
 {
-    uintptr_t one;
-    const uintptr_t *word = thrum__successors(condition, &one);
+    uintptr_t next = task->next;
+    if (next & THRUM__ONE)
+        return number == 0 ? next : 0;
+    const uintptr_t *word = (const uintptr_t *)(next & ~(uintptr_t)(THRUM__SOLE | THRUM__SPECIAL_IN));
     if (number < 0 || !word)
-        return NULL;
+        return 0;
     for (; number > 0; number--, word++)
         if (*word & THRUM__LAST)
-            return NULL;
-    thrum_task *task = thrum__word_task(*word);
+            return 0;
+    return *word;
+}
+
+/* The successor with this number, which a condition has named: it runs whatever it has been waiting for, and counts its
+ * predecessors anew from now on. NULL if there is none with that number. */
+static HOT thrum_task *named_successor(const thrum_task *condition, int64_t number)
+{
+    uintptr_t word = successor_word(condition, number);
+    if (!word)
+        return NULL;
+    thrum_task *task = thrum__word_task(word);
     /* Relaxed: whoever arrives at it later comes after the condition, or is a mistake of the graph's that freezing warns of. */
     atomic_store_explicit(&task->pending, task->strong & THRUM__STRONG_MASK, memory_order_relaxed);
     return task;
@@ -314,8 +325,29 @@ static __attribute__((noinline, cold)) void fail_count(const thrum__run *run, co
     fail_choice(run);
 }
 
-static thrum_task *ask_condition(const thrum__run *run, const thrum_task *condition)
+/* A loop of tiny tasks that came to be shared, in a moment when the worker was held up, would go on that way for as long as
+ * it turns. So a condition that finds nobody else in the run looks how long the last turn took. */
+static __attribute__((noinline)) void consider_going_alone(worker *w, thrum__run *run)
 {
+    if (atomic_load_explicit(&run->strands, memory_order_relaxed) != 1) {
+        atomic_store_explicit(&run->turn, 0, memory_order_relaxed);
+        return;
+    }
+    int64_t now = thrum__now(), before = atomic_load_explicit(&run->turn, memory_order_relaxed);
+    atomic_store_explicit(&run->turn, now, memory_order_relaxed);
+    if (before && now - before < (int64_t)thrum__task_count(run->handle->graph) * THRUM__TINY_NS)
+        thrum__alone_again(w, run);
+}
+
+static HOT void begin_asking(worker *w, thrum__run *run)
+{
+    if (atomic_load_explicit(&run->sharing, memory_order_relaxed) == RUN_SHARED)
+        consider_going_alone(w, run);
+}
+
+static HOT thrum_task *ask_condition(worker *w, thrum__run *run, const thrum_task *condition)
+{
+    begin_asking(w, run);
     int number = condition->fn.condition(condition->arg);
     if (number == THRUM_STOP)
         return NULL;
@@ -325,8 +357,19 @@ static thrum_task *ask_condition(const thrum__run *run, const thrum_task *condit
     return next;
 }
 
+/* A choice has named `next` after `chosen`, which may be NULL; one of them is special. The one to run next, if any may run
+ * here; the other waits. */
+static __attribute__((noinline)) thrum_task *special_pick(worker *w, thrum__run *run, thrum_task *chosen,
+                                                          thrum_task *next)
+{
+    if (!thrum__may_stay(w, run, next))
+        return chosen;
+    return chosen ? more_urgent(w, run, next, chosen) : next;
+}
+
 /* The last one that is named runs next, unless another is more urgent: pipelines count on it. */
-static thrum_task *schedule_picks(worker *w, thrum__run *run, const thrum_task *choice, const int *picks, size_t count)
+static HOT thrum_task *schedule_picks(worker *w, thrum__run *run, const thrum_task *choice, const int *picks,
+                                      size_t count)
 {
     thrum_task *chosen = NULL;
     for (size_t i = 0; i < count; i++) {
@@ -335,8 +378,13 @@ static thrum_task *schedule_picks(worker *w, thrum__run *run, const thrum_task *
             fail_named(run, choice, picks[i]);
             break;
         }
-        if (thrum__may_stay(w, run, next))
-            chosen = chosen ? more_urgent(w, run, next, chosen) : next;
+        if (__builtin_expect(thrum__is_special(next) || (chosen && thrum__is_special(chosen)), 0)) {
+            chosen = special_pick(w, run, chosen, next);
+            continue;
+        }
+        if (chosen)
+            push(w, run, chosen);
+        chosen = next;
     }
     return chosen;
 }
@@ -344,6 +392,7 @@ static thrum_task *schedule_picks(worker *w, thrum__run *run, const thrum_task *
 static __attribute__((noinline)) thrum_task *ask_choice(worker *w, thrum__run *run, const thrum_task *choice)
 {
     int few[16], *picks = few;
+    begin_asking(w, run);
     size_t room = count_successors(choice);
     if (room > sizeof few / sizeof few[0])
         picks = thrum__alloc(room * sizeof *picks);
@@ -360,20 +409,6 @@ static __attribute__((noinline)) thrum_task *ask_choice(worker *w, thrum__run *r
     if (picks != few)
         thrum__free(picks);
     return chosen;
-}
-
-/* A loop of tiny tasks that came to be shared, in a moment when the worker was held up, would go on that way for as long as
- * it turns. So a condition that finds nobody else in the run looks how long the last turn took. */
-static void consider_going_alone(worker *w, thrum__run *run)
-{
-    if (atomic_load_explicit(&run->strands, memory_order_relaxed) != 1) {
-        atomic_store_explicit(&run->turn, 0, memory_order_relaxed);
-        return;
-    }
-    int64_t now = thrum__now(), before = atomic_load_explicit(&run->turn, memory_order_relaxed);
-    atomic_store_explicit(&run->turn, now, memory_order_relaxed);
-    if (before && now - before < (int64_t)thrum__task_count(run->handle->graph) * THRUM__TINY_NS)
-        thrum__alone_again(w, run);
 }
 
 static bool gives_back(const thrum_task *task)
@@ -412,28 +447,13 @@ static thrum_task *skip(worker *w, thrum__run *run, const thrum_task *task)
     return thrum__is_condition(task) ? NULL : complete_any_run(w, run, task);
 }
 
-/* The way of most conditions: what turns a loop should cost little. */
-static inline thrum_task *step_condition(worker *w, thrum__run *run, const thrum_task *condition)
+static __attribute__((noinline)) thrum_task *step_any(worker *w, thrum__run *run, thrum_task *task, uint32_t attention)
 {
-    bool choice = thrum__kind_of(condition) == THRUM__IS_CHOICE;
-    thrum_task *next = choice ? ask_choice(w, run, condition) : ask_condition(run, condition);
-    if (atomic_load_explicit(&run->sharing, memory_order_relaxed) == RUN_SHARED)
-        consider_going_alone(w, run);
-    return next;
-}
-
-/* Tasks that are not just a function, cancelled runs, observers and traces, pipelined runs. The task to run next, or NULL. In
- * a cancelled run functions are not called, but all is counted that would be; conditions name nothing, so loops end. */
-static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *run, thrum_task *task)
-{
-    uint32_t attention = __atomic_load_n(&run->root->attention, __ATOMIC_RELAXED);
     uint32_t kind = thrum__kind_of(task);
     bool condition = kind == THRUM__IS_CONDITION || kind == THRUM__IS_CHOICE;
     bool completed = true;
     thrum_task *next = NULL;
     watch watch;
-    if (condition && attention == 0 && !thrum__is_special(task))
-        return step_condition(w, run, task);
     if (thrum__is_cancelled(attention))
         return skip(w, run, task);
     if (thrum__is_special(task) && !thrum__admit(w, run, task))
@@ -444,7 +464,7 @@ static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *
     if (thrum__is_watched(attention))
         thrum__watch_begin(w, &watch, task, thrum_task_number(task));
     if (kind == THRUM__IS_CONDITION)
-        next = ask_condition(run, task);
+        next = ask_condition(w, run, task);
     else if (kind == THRUM__IS_CHOICE)
         next = ask_choice(w, run, task);
     else if (kind == THRUM__IS_SCOPE)
@@ -456,13 +476,26 @@ static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *
     if (thrum__is_watched(attention))
         thrum__watch_end(w, &watch);
     w->iteration = outer_iteration;
-    if (condition && atomic_load_explicit(&run->sharing, memory_order_relaxed) == RUN_SHARED)
-        consider_going_alone(w, run);
     if (kind == THRUM__IS_MODULE)
         completed = thrum__module_run(w, run, task);
     if (!completed)
         return NULL;
     return condition ? complete_condition(w, run, task, next) : complete_any(w, run, task);
+}
+
+/* Tasks that are not just a function, cancelled runs, observers and traces, pipelined runs. The task to run next, or NULL. In
+ * a cancelled run functions are not called, but all is counted that would be; conditions name nothing, so loops end.
+ *
+ * Most conditions and choices need nothing of all that, and what turns a loop should cost little: they come first. */
+static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *run, thrum_task *task)
+{
+    uint32_t attention = __atomic_load_n(&run->root->attention, __ATOMIC_RELAXED);
+    uint32_t plain_kind = attention ? 0 : task->strong & (THRUM__KIND_MASK | THRUM__SPECIAL);
+    if (plain_kind == THRUM__IS_CONDITION)
+        return ask_condition(w, run, task);
+    if (plain_kind == THRUM__IS_CHOICE)
+        return ask_choice(w, run, task);
+    return step_any(w, run, task, attention);
 }
 
 /* Calls the task, and gives the one to run next without touching the deque, or NULL. `attention` is the root's: handed down

@@ -89,6 +89,7 @@ static int choose(struct loop *loop, const char *what, thrum_loop_facts *facts)
         if (least)
             facts->least = least;
     }
+    loop->least = facts->least ? facts->least : 1;
     loop->weighs = (loop->technique == THRUM_WF || loop->technique == THRUM_AWF) && !facts->weights;
     bool lacks = loop->technique < THRUM_TECHNIQUES && lacks_facts(loop->technique, facts);
     if (loop->technique == THRUM_AUTO || loop->weighs || lacks)

@@ -16,6 +16,7 @@ enum { THRUM__LOOP_ROWS = 64, THRUM__LOOP_ROOM = 2048 };
 struct loop {
     const thrum_loop *job;
     uint64_t n;
+    uint64_t least;                         /* as given, or 1 */
     uint32_t places;                        /* p of the rules */
     enum thrum__loop_order order;           /* how chunks are taken */
     thrum_technique technique;              /* by which it goes, once AUTO and the like are resolved */

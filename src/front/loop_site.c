@@ -6,6 +6,7 @@
 #include "sys/park.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 enum { BUCKETS = 256, MOST_SITES = 4096 };
@@ -49,6 +50,28 @@ void thrum__measured_add(thrum__measured *sum, const thrum__measured *more)
 
 /* ---- The table ---------------------------------------------------------------------------------------------------- */
 
+/* A child of a fork has the parent's sites, but none of its threads: nobody may be at a site when it is made. */
+static void lock_all(void)
+{
+    thrum__lock_take(&table.lock);
+    for (int i = 0; i < BUCKETS; i++)
+        for (thrum__site *site = table.buckets[i]; site; site = site->next)
+            thrum__lock_take(&site->lock);
+}
+
+static void unlock_all(void)
+{
+    for (int i = 0; i < BUCKETS; i++)
+        for (thrum__site *site = table.buckets[i]; site; site = site->next)
+            thrum__lock_give(&site->lock);
+    thrum__lock_give(&table.lock);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(lock_all, unlock_all, unlock_all);
+}
+
 static const void *body_of(const thrum_loop *loop)
 {
     return loop->body ? (const void *)(uintptr_t)loop->body : (const void *)(uintptr_t)loop->map;
@@ -71,9 +94,11 @@ static thrum__site *find(thrum__site *site, const char *name, const void *body, 
 
 static thrum__site *make(const char *name, const void *body, uint32_t workers)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     thrum__site *site = table.count < MOST_SITES ? thrum__alloc(sizeof *site) : NULL;
     if (!site)
         return NULL;
+    pthread_once(&once, watch_forks);
     memset(site, 0, sizeof *site);
     site->name = name;
     site->body = body;

@@ -75,6 +75,13 @@ static double timed_body(part *p, uint64_t lo, uint64_t hi)
     return (double)(p->last_end - begin) * 1e-9;
 }
 
+/* What is left behind a piece is not less than the least size of a chunk, for the next one to be one. */
+static uint64_t piece_end(const part *p, uint64_t lo, uint64_t hi)
+{
+    uint64_t left = hi - lo;
+    return left < p->piece || left - p->piece < p->loop->least ? hi : lo + p->piece;
+}
+
 /* For the site: piece by piece, each twice as long as the one before until they are long enough. To the body a piece is a chunk,
  * so none begins once the run has failed. */
 static double chunk_in_pieces(part *p, uint64_t lo, uint64_t hi)
@@ -83,12 +90,12 @@ static double chunk_in_pieces(part *p, uint64_t lo, uint64_t hi)
     p->measured.chunks++;
     p->measured.cost += p->cost;
     while (lo < hi && !thrum__scope_failed(p->scope)) {
-        uint64_t end = hi - lo < p->piece ? hi : lo + p->piece;
+        uint64_t end = piece_end(p, lo, hi);
         double seconds = timed_body(p, lo, end);
         note_piece(p, end - lo, seconds);
         if (end - lo == p->piece && seconds < PIECE_SECONDS)
             p->piece *= 2;
-        else if (seconds > 3 * PIECE_SECONDS && p->piece > 1)
+        else if (seconds > 3 * PIECE_SECONDS && p->piece / 2 >= p->loop->least)
             p->piece /= 2;
         sum += seconds;
         lo = end;
@@ -313,7 +320,7 @@ static void take_part(thrum_scope *scope, void *arg)
         [THRUM__BY_OWNER] = take_by_owner,
     };
     struct loop *loop = arg;
-    part p = {.loop = loop, .scope = scope, .piece = 1};
+    part p = {.loop = loop, .scope = scope, .piece = loop->least};
     p.number = atomic_fetch_add_explicit(&loop->entered, 1, memory_order_relaxed);
     p.place = loop->taken ? claim_any(loop, thrum__team_index() % loop->places) : p.number;
     if (loop->values) {

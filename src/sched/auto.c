@@ -13,8 +13,6 @@ static const double HOPELESS = 1.25;
 /* A change of the load: so much more or less than usual, so many times in a row. */
 static const double STRANGE = 1.1;
 enum { STRANGE_ENOUGH = 3, TRIES = 3, AGAIN_AFTER = 32 };
-/* What is usual is known after so many executions with the kept rule: the best of its tries is not what it mostly takes. */
-enum { GETTING_TO_KNOW = 4 };
 
 static double least_time(const thrum__auto *choice)
 {
@@ -77,12 +75,23 @@ static void keep(thrum__auto *choice, int rule)
     choice->executions = 0;
 }
 
+/* The best of its tries is not what the kept rule mostly takes, and a single execution may be slow for any reason: what is usual is
+ * the median of the first ones. */
+static void get_to_know(thrum__auto *choice, double time)
+{
+    double *first = choice->first;
+    int i = choice->known++, known = choice->known;
+    for (; i > 0 && first[i - 1] > time; i--)
+        first[i] = first[i - 1];
+    first[i] = time;
+    choice->usual = (first[(known - 1) / 2] + first[known / 2]) / 2;
+}
+
 /* The kept rule has taken `time`: whether that shows that the load has changed. What is usual follows slowly. */
 static int has_changed(thrum__auto *choice, double time)
 {
-    if (choice->known < GETTING_TO_KNOW) {
-        double most = HOPELESS * choice->best[choice->kept]; /* what is beyond does not say what is usual */
-        choice->usual += ((time < most ? time : most) - choice->usual) / ++choice->known;
+    if (choice->known < THRUM__AUTO_FIRST) {
+        get_to_know(choice, time);
         return 0;
     }
     int direction = time > STRANGE * choice->usual ? 1 : time * STRANGE < choice->usual ? -1 : 0;

@@ -13,17 +13,18 @@
 
 #include <thrum/schedule.h>
 
-enum { THRUM__AUTO_RULES = 6 };
+enum { THRUM__AUTO_RULES = 6, THRUM__AUTO_FIRST = 4 };
 
 typedef struct thrum__auto {
     double best[THRUM__AUTO_RULES]; /* the least time of each rule since all were tried; 0: none yet */
     uint8_t tries[THRUM__AUTO_RULES];
-    uint8_t kept;        /* the rule in use, once all have been tried */
-    uint8_t strange;     /* executions in a row that took another time than the kept rule should */
-    int8_t direction;    /* of those: 1 longer, -1 shorter */
-    uint8_t known;       /* executions by the kept rule that `usual` is the mean of, while those are few */
-    uint32_t executions; /* since it is kept */
-    double usual;        /* what the kept rule takes */
+    uint8_t kept;                    /* the rule in use, once all have been tried */
+    uint8_t strange;                 /* executions in a row that took another time than the kept rule should */
+    int8_t direction;                /* of those: 1 longer, -1 shorter */
+    uint8_t known;                   /* how many of the times below there are */
+    uint32_t executions;             /* since it is kept */
+    double first[THRUM__AUTO_FIRST]; /* what the kept rule took in its first executions, from the shortest on */
+    double usual;                    /* and what it takes since */
 } thrum__auto;
 
 /* The rule for the next execution. `choice` is 0 throughout at first. */

@@ -210,3 +210,42 @@ double thrum__draw_binomial(const thrum__draw_tables *tables, thrum__stream *str
     double k = it->gap > 0 || it->p <= 0 ? count_gaps(tables, stream, it) : draw_transformed(stream, it);
     return it->flipped ? it->n - k : k;
 }
+
+/* ---- Tables ------------------------------------------------------------------------------------------------------- */
+
+/* Vose's way to share columns out: one that is too low is filled up by one that is too high, as long as there are both. */
+void thrum__alias_make(thrum__alias *alias, const double probabilities[THRUM__ALIAS_COLUMNS])
+{
+    double height[THRUM__ALIAS_COLUMNS];
+    int low[THRUM__ALIAS_COLUMNS], high[THRUM__ALIAS_COLUMNS], lows = 0, highs = 0;
+    for (int i = 0; i < THRUM__ALIAS_COLUMNS; i++) {
+        height[i] = probabilities[i] * THRUM__ALIAS_COLUMNS;
+        alias->share[i] = UINT64_MAX; /* what is left at the end is full, but for rounding */
+        alias->other[i] = (uint8_t)i;
+        if (height[i] < 1)
+            low[lows++] = i;
+        else
+            high[highs++] = i;
+    }
+    while (lows > 0 && highs > 0) {
+        int filled = low[--lows], giver = high[highs - 1];
+        alias->share[filled] = (uint64_t)(height[filled] * 0x1p64);
+        alias->other[filled] = (uint8_t)giver;
+        height[giver] -= 1 - height[filled];
+        if (height[giver] < 1) {
+            highs--;
+            low[lows++] = giver;
+        }
+    }
+}
+
+void thrum__alias_make_binomial(thrum__alias *alias, uint64_t n, double p)
+{
+    double probabilities[THRUM__ALIAS_COLUMNS] = {0}, attempts = (double)n;
+    double log_odds = log(p) - log1p(-p), log_probability = attempts * log1p(-p);
+    for (int k = 0; k < THRUM__ALIAS_COLUMNS && k <= attempts; k++) {
+        probabilities[k] = p < 1 ? exp(log_probability) : k == attempts;
+        log_probability += log_odds + log((attempts - k) / (k + 1));
+    }
+    thrum__alias_make(alias, probabilities);
+}

@@ -10,8 +10,9 @@
  *
  * Exponential and normal numbers are drawn by the ziggurat method of Marsaglia and Tsang with 256 layers: nearly always one
  * number of 64 bits, one multiplication and one comparison. Gamma numbers follow from normal ones by the method of the same
- * authors, with a tighter quick test (see draw.c); binomial ones by counting gaps while few are expected, and by
- * Hoermann's rejection from a transformed triangle (BTRS) beyond. All are exact, up to rounding.
+ * authors, with a tighter quick test (see draw.c); binomial ones from a table (Walker's alias method) for few attempts, by
+ * counting gaps while few successes are expected, and by Hoermann's rejection from a transformed triangle (BTRS) beyond. All are
+ * exact, up to rounding.
  */
 #ifndef THRUM_SIM_DRAW_H
 #define THRUM_SIM_DRAW_H
@@ -107,5 +108,27 @@ typedef struct thrum__binomial {
 
 thrum__binomial thrum__binomial_of(double n, double p);
 double thrum__draw_binomial(const thrum__draw_tables *tables, thrum__stream *stream, const thrum__binomial *binomial);
+
+/* A table for numbers below 64, each with a probability of its own: 64 columns of equal height, each shared by two of the
+ * numbers. */
+enum { THRUM__ALIAS_COLUMNS = 64 };
+
+typedef struct thrum__alias {
+    uint64_t share[THRUM__ALIAS_COLUMNS]; /* how much of column i is i's own, out of 2^64 */
+    uint8_t other[THRUM__ALIAS_COLUMNS];  /* whose the rest is */
+} thrum__alias;
+
+/* The probabilities sum up to 1, but for rounding. */
+void thrum__alias_make(thrum__alias *alias, const double probabilities[THRUM__ALIAS_COLUMNS]);
+
+/* For binomial numbers with so few attempts that 64 and more successes cannot happen: n p < 10. */
+void thrum__alias_make_binomial(thrum__alias *alias, uint64_t n, double p);
+
+static inline double thrum__draw_alias(const thrum__alias *alias, thrum__stream *stream)
+{
+    uint64_t bits = thrum__draw_bits(stream), column = bits % THRUM__ALIAS_COLUMNS;
+    uint64_t rest = bits & -(uint64_t)THRUM__ALIAS_COLUMNS; /* 58 bits */
+    return (double)(int64_t)(rest < alias->share[column] ? column : alias->other[column]);
+}
 
 #endif

@@ -94,23 +94,48 @@ static void note(const struct simulation *simulation, struct tally *tally, size_
         simulation->sim->wasted_times[number] = wasted;
 }
 
+static int begin_desks(thrum__desk *desks, uint32_t lanes, const thrum__loop_setting *setting)
+{
+    for (uint32_t lane = 0; lane < lanes; lane++) {
+        int error = thrum__desk_begin(&desks[lane], setting);
+        if (error) {
+            while (lane > 0)
+                thrum__desk_end(&desks[--lane]);
+            return error;
+        }
+    }
+    return 0;
+}
+
 static void run_some(size_t lo, size_t hi, void *into, void *ctx)
 {
     struct simulation *simulation = ctx;
     struct tally *tally = into;
-    thrum__desk desk;
+    uint32_t lanes = hi - lo < THRUM__DESK_LANES ? (uint32_t)(hi - lo) : THRUM__DESK_LANES;
+    thrum__desk desks[THRUM__DESK_LANES];
     *tally = (struct tally){0};
-    int error = thrum__desk_begin(&desk, &simulation->setting);
+    int error = begin_desks(desks, lanes, &simulation->setting);
     if (error) {
         thrum_fail(error, "%s", thrum_message(NULL));
         return;
     }
-    for (size_t i = lo; i < hi; i++) {
-        thrum__loop_run run = thrum__desk_run(&desk, i);
-        note(simulation, tally, i, &run);
+    for (size_t i = lo; i < hi; i += lanes) {
+        uint32_t count = hi - i < lanes ? (uint32_t)(hi - i) : lanes;
+        thrum__desks_run(desks, count, i);
+        for (uint32_t lane = 0; lane < count; lane++)
+            note(simulation, tally, i + lane, &desks[lane].run);
     }
-    thrum__desk_end(&desk);
+    for (uint32_t lane = 0; lane < lanes; lane++)
+        thrum__desk_end(&desks[lane]);
     report(simulation, hi - lo);
+}
+
+/* So many runs are one piece: as many pieces as occupy all workers evenly, and no fewer runs than go side by side. */
+static size_t piece_of(uint64_t runs)
+{
+    enum { PIECES = 512 };
+    size_t piece = (size_t)(runs / PIECES);
+    return piece > THRUM__DESK_LANES ? piece : THRUM__DESK_LANES;
 }
 
 static int run_all_by_simgrid(thrum_executor *ex, const struct simulation *simulation, struct tally *tally)
@@ -139,8 +164,8 @@ int thrum_loop_simulate(thrum_executor *ex, const thrum_loop_sim *sim, thrum_loo
     if (sim->engine == THRUM_ENGINE_SIMGRID)
         error = run_all_by_simgrid(ex, &simulation, &tally);
     else
-        error = thrum_transform_reduce(ex, simulation.setting.runs, 0, &tally, sizeof tally, run_some, tally_combine,
-                                       &simulation);
+        error = thrum_transform_reduce(ex, simulation.setting.runs, piece_of(simulation.setting.runs), &tally,
+                                       sizeof tally, run_some, tally_combine, &simulation);
     thrum__loop_setting_end(&simulation.setting);
     if (!error)
         *result = tally_result(&tally);

@@ -67,8 +67,12 @@ typedef struct thrum__desk {
 int thrum__desk_begin(thrum__desk *desk, const thrum__loop_setting *setting);
 void thrum__desk_end(thrum__desk *desk);
 
-/* Does run number `number`. */
-thrum__loop_run thrum__desk_run(thrum__desk *desk, uint64_t number);
+/* So many runs side by side are the fastest. */
+enum { THRUM__DESK_LANES = 2 };
+
+/* Does the runs first, first + 1, ..., one at each desk, at most THRUM__DESK_LANES of them, of one setting. What they gave is
+ * in `run` of the desks; it does not depend on what else is done side by side. */
+void thrum__desks_run(thrum__desk *desks, uint32_t lanes, uint64_t first);
 
 /* The schedule at the beginning of run number `number`, and the stream of its times. */
 thrum__stream thrum__loop_run_begin(const thrum__loop_setting *setting, thrum_schedule *schedule, uint64_t number);

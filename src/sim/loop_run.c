@@ -5,6 +5,9 @@
  * Each worker has one event under way: the moment at which it asks for a chunk. All ask at the time 0, in the order of
  * their numbers; the chunk that is handed out keeps the worker until it asks again. Where sizes follow from the number of the
  * request, times are drawn many at a time and then handed to whoever asks first: the order of drawing is the same.
+ *
+ * Each step of a run waits for the one before: who asks next follows from when the last chunk ends. So a few runs are done side
+ * by side, step by step in turns, and the processor works on several chains at the same time. They share nothing.
  */
 #include "loop_int.h"
 
@@ -55,17 +58,26 @@ static inline double hand_out(thrum__desk *desk, double work)
 
 enum { AT_ONCE = 64 };
 
-static void run_row(thrum__desk *desk, const thrum__sim_row *row)
+/* Draws the times of `count` chunks of the row. */
+static void draw_works(thrum__desk *desk, thrum__sum *sum, double *works, uint64_t count)
 {
-    const thrum__times *times = &desk->setting->times;
+    for (uint64_t i = 0; i < count; i++, sum->begin += sum->count)
+        works[i] = thrum__sum_draw(&desk->setting->times, sum, &desk->stream);
+}
+
+static void run_row(thrum__desk *desks, uint32_t lanes, const thrum__sim_row *row)
+{
+    double works[THRUM__DESK_LANES][AT_ONCE];
     thrum__sum sum = row->sum; /* moves on from chunk to chunk, for files */
-    double works[AT_ONCE];
     for (uint64_t left = row->chunks; left > 0;) {
-        uint64_t count = left < AT_ONCE ? left : AT_ONCE;
-        for (uint64_t i = 0; i < count; i++, sum.begin += sum.count)
-            works[i] = thrum__sum_draw(times, &sum, &desk->stream);
+        uint64_t count = left < AT_ONCE ? left : AT_ONCE, begin = sum.begin;
+        for (uint32_t lane = 0; lane < lanes; lane++) {
+            sum.begin = begin;
+            draw_works(&desks[lane], &sum, works[lane], count);
+        }
         for (uint64_t i = 0; i < count; i++)
-            hand_out(desk, works[i]);
+            for (uint32_t lane = 0; lane < lanes; lane++)
+                hand_out(&desks[lane], works[lane][i]);
         left -= count;
     }
 }
@@ -87,7 +99,7 @@ static void ask_schedule(thrum__desk *desk)
     thrum_chunk chunk;
     if (learns)
         tell_finished(desk, (uint32_t)worker);
-    if (!thrum_schedule_next(desk->schedule, (uint32_t)worker, now, &chunk)) {
+    if (!thrum__schedule_next(desk->schedule, (uint32_t)worker, now, &chunk)) {
         thrum__events_take(&desk->events, &now, &worker);
         return;
     }
@@ -96,25 +108,46 @@ static void ask_schedule(thrum__desk *desk)
         desk->under_way[worker] = (thrum__desk_chunk){chunk.size, time};
 }
 
-static void forget_chunks(thrum__desk *desk)
+static bool goes_on(const thrum__desk *desk)
 {
-    for (uint32_t i = 0; desk->under_way && i < desk->setting->facts.workers; i++)
+    return desk->schedule->left > 0 && desk->events.count > 0;
+}
+
+/* All as long as all go on, and then those that still do. */
+static void run_schedules(thrum__desk *desks, uint32_t lanes)
+{
+    for (bool all = true; all;)
+        for (uint32_t lane = 0; lane < lanes; lane++) {
+            if (goes_on(&desks[lane]))
+                ask_schedule(&desks[lane]);
+            else
+                all = false;
+        }
+    for (uint32_t lane = 0; lane < lanes; lane++)
+        while (goes_on(&desks[lane]))
+            ask_schedule(&desks[lane]);
+}
+
+/* ------------------------------------------------------------------------------------------------------------------- */
+
+static void begin_run(thrum__desk *desk, uint64_t number)
+{
+    uint32_t workers = desk->setting->facts.workers;
+    desk->stream = thrum__loop_run_begin(desk->setting, desk->schedule, number);
+    desk->run = (thrum__loop_run){0};
+    thrum__events_reset(&desk->events, workers);
+    for (uint32_t i = 0; desk->under_way && i < workers; i++)
         desk->under_way[i].size = 0;
 }
 
-thrum__loop_run thrum__desk_run(thrum__desk *desk, uint64_t number)
+void thrum__desks_run(thrum__desk *desks, uint32_t lanes, uint64_t first)
 {
-    const thrum__loop_setting *setting = desk->setting;
-    desk->stream = thrum__loop_run_begin(setting, desk->schedule, number);
-    desk->run = (thrum__loop_run){0};
-    thrum__events_reset(&desk->events, setting->facts.workers);
-    if (setting->rows) {
+    const thrum__loop_setting *setting = desks->setting;
+    for (uint32_t lane = 0; lane < lanes; lane++)
+        begin_run(&desks[lane], first + lane);
+    if (setting->rows)
         for (uint32_t i = 0; i < setting->row_count; i++)
-            run_row(desk, &setting->rows[i]);
-        return desk->run;
-    }
-    forget_chunks(desk);
-    while (desk->schedule->left > 0 && desk->events.count > 0)
-        ask_schedule(desk);
-    return desk->run;
+            run_row(desks, lanes, &setting->rows[i]);
+    else
+        run_schedules(desks, lanes);
 }

@@ -25,6 +25,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -58,7 +59,7 @@ _Noreturn static void give_up(const struct keeper *keeper, const char *text)
     _exit(1);
 }
 
-/* A child that dies with its parent and has nothing of the caller's handlers. */
+/* A child does not outlive the thread that has forked it, which waits for it. */
 static void settle(pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -72,6 +73,13 @@ static void silence(int output)
     __fpurge(stdout);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
+}
+
+/* Nor are its files, but for the pipe: somebody may wait for the end of one. */
+static void close_others(int pipe)
+{
+    syscall(SYS_close_range, STDERR_FILENO + 1, pipe - 1, 0);
+    syscall(SYS_close_range, pipe + 1, ~0U, 0);
 }
 
 static void reset_signals(void)
@@ -154,7 +162,10 @@ _Noreturn static void keep(struct keeper *keeper, int output)
     const thrum__simgrid_job *job = keeper->job;
     uint64_t most = job->processes ? job->processes : 1;
     reset_signals();
+    keeper->pipe =
+        fcntl(keeper->pipe, F_DUPFD_CLOEXEC, STDERR_FILENO + 1); /* a caller may have closed its standard files */
     silence(output);
+    close_others(keeper->pipe);
     load(keeper);
     tell(keeper, &(struct message){.kind = LOADED});
     if (job->runs > 0)
@@ -201,7 +212,7 @@ static int listen_to(const thrum__simgrid_job *job, int pipe, int output)
 {
     struct message message;
     uint64_t awaited = 1 + job->runs;
-    while (hear(pipe, &message)) {
+    while (awaited > 0 && hear(pipe, &message)) {
         int code = 0;
         if (message.kind == FAILED)
             code = thrum__fault(THRUM_ESYSTEM, "%s", message.text);

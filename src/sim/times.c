@@ -146,12 +146,27 @@ static int set_exp(thrum__times *times, const char *text)
     return 0;
 }
 
+/* Tables for chunks of up to so many iterations: together they stay in a core's cache. */
+enum { TWOPOINT_TABLES = 96 };
+
+/* And of so few that table's numbers suffice (thrum__alias_make_binomial). */
+static uint64_t twopoint_tables(double p)
+{
+    return 10 / p < TWOPOINT_TABLES + 1 ? (uint64_t)ceil(10 / p) - 1 : TWOPOINT_TABLES;
+}
+
 static int set_twopoint(thrum__times *times, const char *text)
 {
     if (!(times->a > 0 && times->a <= 1))
         return wrong(text, "in twopoint:P the probability P is more than 0 and at most 1");
     times->mean = 1;
     times->deviation = sqrt((1 - times->a) / times->a);
+    times->few_count = twopoint_tables(times->a);
+    times->few = thrum__alloc(times->few_count * sizeof *times->few);
+    if (!times->few)
+        return thrum__fault(THRUM_ENOMEM, "there is no memory for the times '%s'", text);
+    for (uint64_t i = 0; i < times->few_count; i++)
+        thrum__alias_make_binomial(&times->few[i], i + 1, times->a);
     return 0;
 }
 
@@ -247,7 +262,9 @@ int thrum__times_begin(thrum__times *times, const char *text)
 void thrum__times_end(thrum__times *times)
 {
     thrum__free(times->sums);
+    thrum__free(times->few);
     times->sums = NULL;
+    times->few = NULL;
 }
 
 /* ---- Drawing ------------------------------------------------------------------------------------------------------ */
@@ -273,7 +290,8 @@ thrum__sum thrum__sum_of(const thrum__times *times, uint64_t begin, uint64_t cou
         break;
     case THRUM__TIMES_TWOPOINT:
         sum.scale = 1 / times->a;
-        sum.how.binomial = thrum__binomial_of(k, times->a);
+        if (count > times->few_count)
+            sum.how.binomial = thrum__binomial_of(k, times->a);
         break;
     case THRUM__TIMES_NORMAL:
         sum.scale = sqrt(k) * times->deviation;
@@ -298,6 +316,13 @@ static double draw_uniform(const thrum__times *times, const thrum__sum *sum, thr
     /* The fourth cumulant of a sum of k uniform numbers is -6/5 k^-1 of its variance's square. */
     double z = thrum__draw_normal(&times->tables, stream), time = z - 0.05 / k * z * (z * z - 3);
     return fmin(fmax(sum->shift + sum->scale * time, k * times->a), k * times->b);
+}
+
+static double draw_twopoint(const thrum__times *times, const thrum__sum *sum, thrum__stream *stream)
+{
+    if (sum->count <= times->few_count)
+        return sum->scale * thrum__draw_alias(&times->few[sum->count - 1], stream);
+    return sum->scale * thrum__draw_binomial(&times->tables, stream, &sum->how.binomial);
 }
 
 static double draw_exponential(const thrum__times *times, const thrum__sum *sum, thrum__stream *stream)
@@ -332,7 +357,7 @@ double thrum__sum_draw(const thrum__times *times, const thrum__sum *sum, thrum__
     case THRUM__TIMES_EXP:
         return draw_exponential(times, sum, stream);
     case THRUM__TIMES_TWOPOINT:
-        return sum->scale * thrum__draw_binomial(&times->tables, stream, &sum->how.binomial);
+        return draw_twopoint(times, sum, stream);
     case THRUM__TIMES_NORMAL:
         return fmax(0, sum->shift + sum->scale * thrum__draw_normal(&times->tables, stream));
     case THRUM__TIMES_GAMMA:

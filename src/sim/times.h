@@ -32,6 +32,8 @@ typedef struct thrum__times {
     double a, b;            /* what the text says: const a, uniform a,b, exp a, twopoint a, normal a,b, gamma a,b */
     double *sums;           /* file: sums[i] is the time of the first i lines */
     uint64_t lines;
+    thrum__alias *few; /* twopoint: few[i] is for i + 1 iterations */
+    uint64_t few_count;
     thrum__draw_tables tables;
 } thrum__times;
 

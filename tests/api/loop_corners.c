@@ -21,12 +21,15 @@ static void mark(size_t lo, size_t hi, void *ctx)
         atomic_fetch_add_explicit(&seen[i], 1, memory_order_relaxed);
 }
 
+/* And forgets them. */
 static void assert_each_once(void)
 {
-    assert_int_equal(atomic_load(&strange), 0);
+    int wrong = 0;
     for (size_t i = 0; i < N; i++)
-        assert_int_equal(seen[i], 1);
+        wrong += seen[i] != 1;
     memset(seen, 0, sizeof seen);
+    assert_int_equal(atomic_exchange(&strange, 0), 0);
+    assert_int_equal(wrong, 0);
 }
 
 /* ---- Large numbers ------------------------------------------------------------------------------------------------ */
@@ -38,6 +41,28 @@ TEST(the_least_size_of_a_chunk_may_be_any_number)
     for (int t = 0; t < THRUM_TECHNIQUES; t++) {
         for (size_t i = 0; i < COUNT_OF(sizes); i++) {
             assert_int_equal(thrum_for(ex, 0, N, mark, NULL, .schedule = (thrum_technique)t, .least = sizes[i]), 0);
+            assert_each_once();
+        }
+    }
+    assert_int_equal(thrum_executor_free(ex), 0);
+}
+
+static void mark_and_watch_size(size_t lo, size_t hi, void *least)
+{
+    mark(lo, hi, NULL);
+    if (hi < N && hi - lo < *(const size_t *)least)
+        atomic_fetch_add(&strange, 1);
+}
+
+/* Where blocks belong to workers, their ends may be smaller. */
+TEST(only_the_last_chunk_is_smaller_than_the_least_size)
+{
+    size_t least = 17;
+    thrum_executor *ex = executor_with(3);
+    for (int t = THRUM_SS + 1; t < THRUM_TECHNIQUES; t++) {
+        for (int i = 0; i < 5; i++) {
+            assert_int_equal(
+                thrum_for(ex, 0, N, mark_and_watch_size, &least, .schedule = (thrum_technique)t, .least = least), 0);
             assert_each_once();
         }
     }
@@ -354,6 +379,28 @@ TEST(any_number_of_threads_may_call_the_same_loop)
     }
 }
 
+static void stat_in_a_task(void *chunks)
+{
+    if (thrum_for(NULL, 0, N, count_chunks, chunks, .schedule = THRUM_STAT))
+        atomic_fetch_add(&strange, 1);
+}
+
+/* Inside tasks and outside. */
+TEST(an_executor_without_threads_counts_as_one_worker)
+{
+    thrum_executor *ex = thrum_executor_new(&(thrum_config){.threadless = true});
+    atomic_int outside = 0, inside = 0;
+    assert_int_equal(thrum_for(ex, 0, N, count_chunks, &outside, .schedule = THRUM_STAT), 0);
+    assert_each_once();
+    thrum_handle *handle = thrum_submit(ex, stat_in_a_task, &inside);
+    assert_int_equal(thrum_wait(handle), 0);
+    thrum_release(handle);
+    assert_each_once();
+    assert_int_equal(atomic_load(&outside), 1);
+    assert_int_equal(atomic_load(&inside), 1);
+    assert_int_equal(thrum_executor_free(ex), 0);
+}
+
 /* A task of one executor calls a loop on another. */
 static void loop_elsewhere(void *arg)
 {
@@ -382,6 +429,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_least_size_of_a_chunk_may_be_any_number),
+        cmocka_unit_test(only_the_last_chunk_is_smaller_than_the_least_size),
         cmocka_unit_test(there_may_be_as_many_iterations_as_2_to_63),
         cmocka_unit_test(weights_that_do_not_sum_up_are_refused_in_each_execution),
         cmocka_unit_test(a_deviation_can_be_given_without_the_mean),
@@ -391,6 +439,7 @@ int main(void)
         cmocka_unit_test(a_reduction_that_fails_leaves_the_result),
         cmocka_unit_test(a_loop_goes_on_after_its_executor_was_resized),
         cmocka_unit_test(any_number_of_threads_may_call_the_same_loop),
+        cmocka_unit_test(an_executor_without_threads_counts_as_one_worker),
         cmocka_unit_test(a_task_may_call_a_loop_on_another_executor),
     };
     watchdog_start(60);

@@ -159,6 +159,29 @@ static void the_number_of_processes_does_not_matter(void **state)
     thrum_executor_free(ex);
 }
 
+/* The other simulation is begun by the first run of this one, and ends before it. */
+static int simulate_inside(uint64_t done, uint64_t runs, void *ctx)
+{
+    (void)runs;
+    double wasted[RUNS];
+    thrum_loop_sim_result result;
+    if (done == 1)
+        simulate(*(const thrum_loop_sim *)ctx, THRUM_ENGINE_SIMGRID, wasted, &result);
+    return 0;
+}
+
+static void two_simulations_at_once_do_not_wait_for_each_other(void **state)
+{
+    (void)state;
+    thrum_loop_sim_result result;
+    thrum_loop_sim inner = simulation_of(THRUM_FAC2, &shapes[0], THRUM_MODEL_MSG), outer = inner;
+    outer.engine = THRUM_ENGINE_SIMGRID;
+    outer.runs = 200;
+    outer.progress = simulate_inside;
+    outer.ctx = &inner;
+    assert_int_equal(thrum_loop_simulate(NULL, &outer, &result), 0);
+}
+
 static bool has_child(void)
 {
     return !(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
@@ -230,6 +253,7 @@ int main(void)
         cmocka_unit_test(both_engines_agree_in_every_run),
         cmocka_unit_test(a_date_that_the_clock_misses_by_a_rounding_is_not_lost),
         cmocka_unit_test(the_number_of_processes_does_not_matter),
+        cmocka_unit_test(two_simulations_at_once_do_not_wait_for_each_other),
         cmocka_unit_test(a_simulation_that_is_stopped_fails_and_leaves_no_process),
         cmocka_unit_test(a_process_of_simgrid_that_dies_is_an_error),
         cmocka_unit_test(engines_that_are_none_are_refused),

@@ -95,12 +95,27 @@ TEST(a_load_that_became_lighter_is_a_change_too)
     assert_int_equal(thrum__auto_pick(&choice), THRUM_STEAL);
 }
 
+/* Neither among the first of the kept rule nor later. */
 TEST(one_slow_execution_changes_nothing)
 {
+    for (int before = 20; before < 28; before++) {
+        thrum__auto choice = {0};
+        struct load load = load_where(THRUM_GSS, 1.2);
+        execute_times(&choice, &load, before);
+        thrum__auto_learn(&choice, THRUM_GSS, 30);
+        for (int i = 0; i < 15; i++)
+            assert_int_equal(execute(&choice, &load), THRUM_GSS);
+    }
+}
+
+/* The best of its tries is far from what it takes mostly. */
+TEST(a_lucky_try_does_not_open_the_choice_again)
+{
     thrum__auto choice = {0};
-    struct load load = load_where(THRUM_GSS, 1.2);
-    execute_times(&choice, &load, 20);
-    thrum__auto_learn(&choice, THRUM_GSS, 30);
+    struct load load = load_where(THRUM_GSS, 1.2), lucky = load;
+    lucky.time[THRUM_GSS] = 0.7;
+    execute_times(&choice, &lucky, THRUM__AUTO_RULES); /* each is tried once */
+    execute_times(&choice, &load, 15);
     for (int i = 0; i < 15; i++)
         assert_int_equal(execute(&choice, &load), THRUM_GSS);
 }
@@ -156,6 +171,7 @@ int main(void)
         cmocka_unit_test(when_the_load_changes_the_choice_is_open_again),
         cmocka_unit_test(a_load_that_became_lighter_is_a_change_too),
         cmocka_unit_test(one_slow_execution_changes_nothing),
+        cmocka_unit_test(a_lucky_try_does_not_open_the_choice_again),
         cmocka_unit_test(executions_side_by_side_come_to_a_choice_that_stands),
         cmocka_unit_test(a_rule_that_had_bad_luck_gets_another_chance),
         cmocka_unit_test(nonsense_is_not_learned),

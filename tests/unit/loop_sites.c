@@ -8,6 +8,8 @@
 #include "front/loop_site.h"
 
 #include <math.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void body(size_t lo, size_t hi, void *ctx)
 {
@@ -277,7 +279,8 @@ TEST(a_loop_measures_what_its_rule_needs)
         bool needs = thrum_technique_needs(loop.schedule) & (THRUM_NEEDS_MEAN | THRUM_NEEDS_COST);
         loop.site = thrum_technique_name(loop.schedule);
         assert_int_equal(thrum_loop_run(&loop), 0);
-        assert_int_equal(thrum__site_facts(thrum__site_of(&loop, 2), &facts), needs || t == THRUM_AWF);
+        bool weighs = loop.schedule == THRUM_WF || loop.schedule == THRUM_AWF;
+        assert_int_equal(thrum__site_facts(thrum__site_of(&loop, 2), &facts), needs || weighs);
         if (needs)
             assert_true(facts.mean >= 200e-6 && facts.mean < 0.05 && facts.cost > 0 && facts.deviation < 0.1);
     }
@@ -347,6 +350,44 @@ TEST(threads_that_come_at_once_find_the_same_sites)
     }
 }
 
+static atomic_bool over;
+
+static void *ask_and_tell_until_over(void *arg)
+{
+    while (!atomic_load(&over))
+        ask_and_tell(arg);
+    return NULL;
+}
+
+/* Whatever the parent's other threads are at when it is made. */
+static int use_sites_in_child(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        watchdog_start_in_child(10);
+        ask_and_tell(found[0]);
+        double weights[WORKERS], sum = 0;
+        thrum__site_weights(found[0][0], weights);
+        for (int i = 0; i < WORKERS; i++)
+            sum += weights[i];
+        _exit(fabs(sum - WORKERS) > 1e-6);
+    }
+    int status = -1;
+    return waitpid(child, &status, 0) == child ? status : -1;
+}
+
+TEST(a_child_of_a_fork_has_its_parents_sites)
+{
+    pthread_t threads[THREADS];
+    for (int t = 0; t < THREADS; t++)
+        assert_int_equal(pthread_create(&threads[t], NULL, ask_and_tell_until_over, found[t]), 0);
+    for (int i = 0; i < 30; i++)
+        assert_int_equal(use_sites_in_child(), 0);
+    atomic_store(&over, true);
+    for (int t = 0; t < THREADS; t++)
+        pthread_join(threads[t], NULL);
+}
+
 enum { MOST = 4096 };
 
 static char many_names[MOST + 10][24];
@@ -395,6 +436,7 @@ int main(void)
         cmocka_unit_test(a_loop_measures_what_its_rule_needs),
         cmocka_unit_test(awf_gives_less_to_a_worker_that_is_slow),
         cmocka_unit_test(threads_that_come_at_once_find_the_same_sites),
+        cmocka_unit_test(a_child_of_a_fork_has_its_parents_sites),
         cmocka_unit_test(loops_beyond_the_last_place_go_on_without),
     };
     watchdog_start(60);

@@ -193,6 +193,37 @@ TEST(binomial_numbers_are_as_likely_as_they_should)
     }
 }
 
+TEST(binomial_numbers_from_a_table_are_as_likely_as_they_should)
+{
+    static const double cases[][2] = {{1, 0.1},  {1, 1},    {9, 1},    {3, 0.99},
+                                      {17, 0.5}, {64, 0.1}, {96, 0.1}, {90, 1 / 101.}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        double n = cases[i][0], seen[THRUM__ALIAS_COLUMNS + 40] = {0};
+        thrum__stream stream = thrum__stream_of(8, i);
+        thrum__alias alias;
+        thrum__alias_make_binomial(&alias, (uint64_t)n, cases[i][1]);
+        for (int j = 0; j < MANY; j++)
+            seen[(int)thrum__draw_alias(&alias, &stream)]++;
+        if (cases[i][1] == 1)
+            assert_true(seen[(int)n] == MANY);
+        else
+            expect_binomial(n, cases[i][1], seen, MANY);
+    }
+}
+
+TEST(a_table_keeps_the_least_likely_numbers)
+{
+    double probabilities[THRUM__ALIAS_COLUMNS] = {0.5, 0.4999, 0.0001}, seen[THRUM__ALIAS_COLUMNS] = {0};
+    thrum__stream stream = thrum__stream_of(9, 0);
+    thrum__alias alias;
+    thrum__alias_make(&alias, probabilities);
+    for (int j = 0; j < MANY; j++)
+        seen[(int)thrum__draw_alias(&alias, &stream)]++;
+    expect_near("the rare number", seen[2], 0.0001 * MANY, sqrt(0.0001 * MANY));
+    expect_near("the first number", seen[0], 0.5 * MANY, sqrt(0.25 * MANY));
+    assert_true(seen[0] + seen[1] + seen[2] == MANY);
+}
+
 TEST(binomial_numbers_of_many_attempts_have_their_moments)
 {
     static const double attempts[] = {1e5, 2147483648.0, 1e15};
@@ -225,6 +256,8 @@ int main(void)
         cmocka_unit_test(gamma_numbers_have_their_moments_whatever_the_shape),
         cmocka_unit_test(gamma_numbers_have_their_shape),
         cmocka_unit_test(binomial_numbers_are_as_likely_as_they_should),
+        cmocka_unit_test(binomial_numbers_from_a_table_are_as_likely_as_they_should),
+        cmocka_unit_test(a_table_keeps_the_least_likely_numbers),
         cmocka_unit_test(binomial_numbers_of_many_attempts_have_their_moments),
         cmocka_unit_test(binomial_numbers_with_certain_success_are_all),
     };

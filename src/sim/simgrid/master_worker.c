@@ -24,7 +24,7 @@ struct worker {
     sg_host_t host;
     sg_mailbox_t mailbox;
     /* Written by the master: */
-    uint64_t order; /* how many chunks had been handed out before its own; before its first chunk its number */
+    uint64_t order; /* of its chunk: p and how many were handed out before; before the first chunk its number */
     thrum_chunk chunk;
     double work; /* draw() of the chunk */
     /* Written by the worker: */
