@@ -7,7 +7,7 @@ target_include_directories(thrum_objects PUBLIC ${PROJECT_SOURCE_DIR}/include PR
 target_compile_definitions(thrum_objects PRIVATE _GNU_SOURCE=)
 # initial-exec: the library is linked or preloaded, and its thread-local variables cost one load.
 target_compile_options(thrum_objects PRIVATE -ftls-model=initial-exec -fno-semantic-interposition)
-target_link_libraries(thrum_objects PRIVATE PkgConfig::HWLOC Threads::Threads)
+target_link_libraries(thrum_objects PRIVATE PkgConfig::HWLOC Threads::Threads m)
 set_target_properties(thrum_objects PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
 
 add_library(thrum SHARED $<TARGET_OBJECTS:thrum_objects>)
@@ -18,7 +18,7 @@ add_library(thrum::thrum_static ALIAS thrum_static)
 foreach(library thrum thrum_static)
     target_include_directories(${library} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                                  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-    target_link_libraries(${library} PRIVATE PkgConfig::HWLOC Threads::Threads)
+    target_link_libraries(${library} PRIVATE PkgConfig::HWLOC Threads::Threads m ${CMAKE_DL_LIBS})
     set_target_properties(${library} PROPERTIES
         OUTPUT_NAME thrum
         LINKER_LANGUAGE C

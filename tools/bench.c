@@ -34,6 +34,8 @@ enum limit_kind {
     OF_SEQUENTIAL, /* at most so many times what sequential code takes */
     ABSOLUTE,      /* at most so much, in the row's unit */
     OF_PEERS,      /* where more is better: the best peer's at most so many times thrum's */
+    OF_BEST,       /* at most so many times what the best peer takes */
+    OF_EACH,       /* at most `limit` times each peer's own limit: peer_limits */
 };
 
 enum row_flags {
@@ -50,10 +52,22 @@ enum row_flags {
 #define PROCESSES(count) ((unsigned)(count) << 8)
 #define CORUN(count) MORE | NOT_ONE | COSTS | PROCESSES(count)
 
-/* Works come in groups; the first one is measured when nothing is asked for. */
-static const char *const groups[] = {"base", "control"};
+/* Rows of loops by four techniques, over the least time that they could take. */
+#define RAMP(name, kind, technique, help)                                                                              \
+    {                                                                                                                  \
+        LOOPS, name "-" technique, "of-bound", kind, 1.03, COSTS | THRUM_ONLY, help                                    \
+    }
+#define FOUR(name, kind, help)                                                                                         \
+    RAMP(name, kind, "fac2", help), RAMP(name, kind, "awf-c", help), RAMP(name, kind, "af", help),                     \
+        RAMP(name, kind, "auto", help)
+#define RAMPS(name, help) FOUR(name, ABSOLUTE, help)
+#define SHARES(name, help) FOUR(name, NO_LIMIT, help)
+#define AUTO FEW | COSTS | THRUM_ONLY | NOT_ONE
 
-enum group { BASE, CONTROL, GROUPS };
+/* Works come in groups; the first one is measured when nothing is asked for. */
+static const char *const groups[] = {"base", "control", "loops"};
+
+enum group { BASE, CONTROL, LOOPS, GROUPS };
 
 struct row {
     enum group group;
@@ -126,6 +140,28 @@ static const struct row rows[] = {
      "the same over a process of the same runtime alone: what company costs, not how fast it is"},
     {CONTROL, "corun-own-3", "weighted-speedup", OF_PEERS, 1.0, CORUN(3), "three"},
     {CONTROL, "corun-own-4", "weighted-speedup", OF_PEERS, 1.0, CORUN(4), "four"},
+    {LOOPS, "loop-stat", "ns", OF_BEST, 1.1, 0,
+     "10 M trivial iterations by STAT; OpenMP: static, oneTBB: static_partitioner; per iteration"},
+    {LOOPS, "loop-gss", "ns", OF_BEST, 1.1, 0, "by GSS; OpenMP: guided, oneTBB: auto_partitioner"},
+    {LOOPS, "loop-ss", "ns", OF_EACH, 1.0, SHARED,
+     "by SS, one at a time; OpenMP: dynamic,1, oneTBB: grain 1 and simple_partitioner"},
+    {LOOPS, "loop-fork", "ns", NO_LIMIT, 0, COSTS,
+     "a loop with one trivial iteration for each worker by STAT, per loop"},
+    RAMPS("ramp-up", "20,000 iterations that take longer and longer"),
+    RAMPS("ramp-down", "that take less and less"),
+    RAMPS("ramp-random", "that take exponentially distributed times"),
+    RAMPS("ramp-one", "of which one, at a random place, has a third of the work"),
+    SHARES("ramp-down-share", "as ramp-down, over work/p alone"),
+    SHARES("ramp-one-share", "as ramp-one, over work/p alone"),
+    {LOOPS, "auto-uniform", "of-best", ABSOLUTE, 1.05, AUTO,
+     "a loop by AUTO, after 20 executions, over the best technique: iterations of 80 ns"},
+    {LOOPS, "auto-up", "of-best", ABSOLUTE, 1.05, AUTO, "that take longer and longer"},
+    {LOOPS, "auto-down", "of-best", ABSOLUTE, 1.05, AUTO, "that take less and less"},
+    {LOOPS, "auto-random", "of-best", ABSOLUTE, 1.05, AUTO, "that take exponentially distributed times"},
+    {LOOPS, "auto-one", "of-best", ABSOLUTE, 1.05, AUTO, "of which one has a third of the work"},
+    {LOOPS, "auto-memory", "of-best", ABSOLUTE, 1.05, AUTO, "that read memory"},
+    {LOOPS, "auto-change", "of-best", ABSOLUTE, 1.05, AUTO,
+     "20 executions after each change from one of these to the next"},
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -138,6 +174,9 @@ static const struct {
     {"thrum", "bench-thrum"},   {"oneTBB", "bench-tbb"},     {"libgomp", "bench-gomp"},
     {"libomp", "bench-libomp"}, {"sequential", "bench-seq"},
 };
+
+/* OF_EACH: of self scheduling. */
+static const double peer_limits[IMPLEMENTATIONS] = {[ONETBB] = 0.5, [LIBGOMP] = 0.5, [LIBOMP] = 0.125};
 
 enum { MOST_WORKER_COUNTS = 8, MOST_PASSES = 999, FEW_PASSES = 3, ANSWER_SECONDS = 120 };
 
@@ -391,10 +430,11 @@ static void measure(struct bench *b, const struct row *row)
 /* ---- Results ----------------------------------------------------------------------------------------------------- */
 
 struct result {
-    double thrum, thrum_best, ratio; /* NAN: not known */
-    double to_one_worker;            /* thrum with these workers / with one; NAN where that says nothing */
-    int best_peer;                   /* -1: none */
-    const char *verdict;             /* "ok", "over", "below" or "" */
+    double thrum, thrum_best; /* NAN: not known, here and below */
+    double ratio;             /* to oneTBB, or what the row's limit is about where that is a peer */
+    double to_one_worker;     /* thrum with these workers / with one; NAN where that says nothing */
+    int best_peer;            /* -1: none */
+    const char *verdict;      /* "ok", "over", "below" or "" */
 };
 
 static double median_with_one_worker(const struct bench *b)
@@ -437,12 +477,26 @@ static int best_peer(const struct bench *b, const struct row *row, int w)
     return best;
 }
 
-/* Less is better: where more is, it is the other way round, and the best peer's. */
+/* By how much thrum is nearest to, or over, the limit that is set for one of the peers. */
+static double ratio_to_limits(const struct bench *b, int w)
+{
+    double worst = NAN;
+    for (int which = ONETBB; which <= LIBOMP; which++)
+        worst = fmax(worst, b->samples[THRUM][w].median / b->samples[which][w].median / peer_limits[which]);
+    return worst; /* fmax leaves out what is not known */
+}
+
+/* Less is better: where more is, it is the other way round. */
 static double ratio_of(const struct bench *b, const struct row *row, int w, int best)
 {
-    double thrum = b->samples[THRUM][w].median, ratio = thrum / b->samples[ONETBB][w].median;
-    if (row->flags & MORE)
-        ratio = best < 0 ? NAN : b->samples[best][w].median / thrum;
+    double thrum = b->samples[THRUM][w].median, peer = best < 0 ? NAN : b->samples[best][w].median;
+    double ratio = thrum / b->samples[ONETBB][w].median;
+    if (row->limit_kind == OF_PEERS)
+        ratio = peer / thrum;
+    else if (row->limit_kind == OF_EACH && has_limit(b, row, w))
+        ratio = ratio_to_limits(b, w);
+    else if (row->limit_kind == OF_BEST || row->limit_kind == OF_EACH)
+        ratio = thrum / peer;
     return isfinite(ratio) ? ratio : NAN;
 }
 
@@ -461,7 +515,7 @@ static struct result result_of(const struct bench *b, const struct row *row, int
 static void print_heading(void)
 {
     printf("%-24s %7s %22s %10s %10s %10s %10s %8s %8s %-5s %s\n", "work", "workers", "thrum median (best)", "oneTBB",
-           "libgomp", "libomp", "sequential", "/oneTBB", "limit", "", "/1 worker");
+           "libgomp", "libomp", "sequential", "ratio", "limit", "", "/1 worker");
 }
 
 static const char *number(double value, char buffer[32])
@@ -476,7 +530,7 @@ static const char *limit_text(const struct bench *b, const struct row *row, int 
 {
     if (!has_limit(b, row, w))
         return "";
-    static const char *const formats[] = {"", "%g", "%.2g seq", "%g abs", "%g peer"};
+    static const char *const formats[] = {"", "%g", "%.2g seq", "%g abs", "%g peer", "%g best", "%g each"};
     snprintf(buffer, 32, formats[row->limit_kind], row->limit);
     return buffer;
 }
@@ -545,6 +599,31 @@ static void put_work(FILE *out, const struct row *row)
         fprintf(out, ",\"processes\":%u", processes);
 }
 
+static const char *limit_of(enum limit_kind kind)
+{
+    switch (kind) {
+    case ABSOLUTE:
+        return "thrum";
+    case OF_SEQUENTIAL:
+        return "thrum/sequential";
+    default:
+        return "ratio";
+    }
+}
+
+/* The limits that `ratio` is relative to, where each peer has one. */
+static void put_peer_limits(FILE *out)
+{
+    const char *comma = "";
+    fputs(",\"peer_limits\":{", out);
+    for (int which = ONETBB; which <= LIBOMP; which++) {
+        fputs(comma, out);
+        put_number(out, implementations[which].name, peer_limits[which]);
+        comma = ",";
+    }
+    fputs("}", out);
+}
+
 /* The members of a row's object, without its braces. */
 static void put_result(FILE *out, const struct bench *b, const struct row *row, int w)
 {
@@ -569,10 +648,9 @@ static void put_result(FILE *out, const struct bench *b, const struct row *row, 
     fputc(',', out);
     put_number(out, "limit", has_limit(b, row, w) ? row->limit : NAN);
     fputc(',', out);
-    put_text(out, "limit_of",
-             row->limit_kind == ABSOLUTE        ? "thrum"
-             : row->limit_kind == OF_SEQUENTIAL ? "thrum/sequential"
-                                                : "ratio");
+    put_text(out, "limit_of", limit_of(row->limit_kind));
+    if (row->limit_kind == OF_EACH && has_limit(b, row, w))
+        put_peer_limits(out);
     fputc(',', out);
     put_number(out, "thrum_best", result.thrum_best);
     fputc(',', out);
@@ -694,8 +772,8 @@ static const char help[] =
     "Usage: thrum bench [OPTION]... [WORK]...\n"
     "\n"
     "Measures thrum beside oneTBB, libgomp and libomp (those that were found when thrum was built), pass by pass in\n"
-    "turn, and prints medians. A WORK is the name of one, of a group ('base', 'control'), or the beginning of several\n"
-    "names ('small'). Without a WORK, the group 'base'.\n"
+    "turn, and prints medians. A WORK is the name of one, of a group ('base', 'control', 'loops'), or the\n"
+    "beginning of several names ('small'). Without a WORK, the group 'base'.\n"
     "\n"
     "  --workers LIST   numbers of workers to measure with (default 1,2)\n"
     "  --passes N       passes per work, after one to warm up (default 11; a few works take 3)\n"
@@ -706,9 +784,11 @@ static const char help[] =
     "  --list           list the works\n"
     "  -h, --help       show this help\n"
     "\n"
-    "'limit' is relative to oneTBB; with 'abs' in the row's own unit; with 'seq' relative to sequential code. OpenMP's\n"
-    "numbers include making the tasks. Of a weighted speed-up (corun) more is better: there '/oneTBB' is the best peer's\n"
-    "divided by thrum's, so that less is better in that column everywhere. It is measured with two workers or more.\n";
+    "'ratio' and 'limit' are relative to oneTBB; with 'abs' the limit is in the row's own unit; with 'seq' relative to\n"
+    "sequential code; with 'best' both are relative to the best peer. With 'each', there is a limit for each peer (half of\n"
+    "oneTBB and libgomp, an eighth of libomp), and 'ratio' is the worst of thrum's shares of these. OpenMP's numbers\n"
+    "include making the tasks. Of a weighted speed-up (corun) more is better: there 'ratio' is the best peer's divided by\n"
+    "thrum's, so that less is better in that column everywhere. It is measured with two workers or more.\n";
 
 static int list_works(void)
 {

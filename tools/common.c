@@ -81,7 +81,7 @@ const char *tool_nearest(const char *word, const char *const *words, size_t coun
 
 static int unknown_option(const struct tool_arguments *arguments, const char *word)
 {
-    const char *names[17] = {"help"};
+    const char *names[33] = {"help"};
     size_t count = 1;
     for (size_t i = 0; i < arguments->option_count && count < sizeof names / sizeof *names; i++)
         names[count++] = arguments->options[i].name + 2;

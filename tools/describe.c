@@ -2,6 +2,8 @@
 #include "describe.h"
 #include "common.h"
 
+#include <thrum/sim.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,4 +116,18 @@ const char *describe_graphviz(char text[DESCRIBE_SIZE])
         return "dot is not here: graphs cannot be drawn until the package graphviz is installed";
     snprintf(text, DESCRIBE_SIZE, "%s", program);
     return text;
+}
+
+const char *describe_gnuplot(char text[DESCRIBE_SIZE])
+{
+    char program[400];
+    if (!tool_find_program("gnuplot", program, sizeof program))
+        return "gnuplot is not here: loop-sim draws no plots until the package gnuplot-nox is installed";
+    snprintf(text, DESCRIBE_SIZE, "%s", program);
+    return text;
+}
+
+const char *describe_simgrid(void)
+{
+    return thrum_sim_engine_check(THRUM_ENGINE_SIMGRID) == 0 ? "yes: an engine of thrum loop-sim" : thrum_message(NULL);
 }

@@ -18,6 +18,7 @@ static const struct verb {
     {"info", thrum_cmd_info, "what thrum knows of this machine, and all its options"},
     {"graph", thrum_cmd_graph, "checks, measures or draws a graph that is written in DOT"},
     {"trace", thrum_cmd_trace, "sums up the trace of a run"},
+    {"loop-sim", thrum_cmd_loop_sim, "simulates loops that are handed out in chunks"},
     {"bench", thrum_cmd_bench, "measures thrum against other task runtimes"},
     {"tour", thrum_cmd_tour, "runs everything once and writes a page about it"},
 };

@@ -68,6 +68,7 @@ static const struct sight {
     {"fib", "Scopes: tasks that spawn tasks", tour_show_fib},
     {"runs", "One graph, many runs", tour_show_runs},
     {"loop", "A loop inside a graph", tour_show_loop},
+    {"loops", "Loops by rule", tour_show_loops},
     {"errors", "Errors are sentences", tour_show_errors},
     {"observers", "Observers", tour_show_observers},
 };

@@ -21,6 +21,7 @@ int tour_show_wavefront(struct page *page);
 int tour_show_fib(struct page *page);
 int tour_show_runs(struct page *page);
 int tour_show_loop(struct page *page);
+int tour_show_loops(struct page *page);
 int tour_show_errors(struct page *page);
 int tour_show_observers(struct page *page);
 

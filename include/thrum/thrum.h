@@ -10,10 +10,13 @@
 #include <thrum/event.h>
 #include <thrum/executor.h>
 #include <thrum/graph.h>
+#include <thrum/loop.h>
 #include <thrum/observer.h>
 #include <thrum/options.h>
 #include <thrum/pipeline.h>
+#include <thrum/schedule.h>
 #include <thrum/scope.h>
+#include <thrum/sim.h>
 #include <thrum/terms.h>
 #include <thrum/version.h>
 

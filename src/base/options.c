@@ -4,6 +4,7 @@
 #include "base/fault.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,6 +32,8 @@ static const struct row {
                            "spawned and not yet started tasks that a worker can hold; beyond that they run at once"},
     [THRUM__OPT_STACK] = {"THRUM_STACK_MB", "64", "system, 1 to 4096", "system", 1, 4096,
                           "megabytes of address space for the stack of each thread; system: its own default"},
+    [THRUM__OPT_SCHEDULE] = {"THRUM_SCHEDULE", "steal", "fac2, or fac2,16 for chunks of 16 at least", "schedule", 1, 0,
+                             "how loops with .schedule = THRUM_RUNTIME are handed out"},
     [THRUM__OPT_TRACE] = {"THRUM_TRACE", "", "a file name", "text", 1, 0,
                           "write a trace in Chrome's format to this file when an executor is freed"},
     [THRUM__OPT_TRACE_EVENTS] = {"THRUM_TRACE_EVENTS", "65536", "16 to 16777216", "", 16, 16777216,
@@ -67,12 +70,24 @@ static int parse_number(const struct row *row, const char *value, int64_t *numbe
     return 0;
 }
 
+/* The sentence of the check ends in the names that there are. */
+static int wrong_schedule(const struct row *row, const char *value)
+{
+    char sentence[512];
+    snprintf(sentence, sizeof sentence, "%s", thrum__last_fault());
+    return thrum__fault(THRUM_EOPTION, "%s is '%s', but it must be like: %s. %s", row->name, value, row->range,
+                        sentence);
+}
+
 int thrum__option_parse(enum thrum__option_id id, const char *value, int64_t *number)
 {
     const struct row *row = &table[id];
     int64_t n = 0;
     int position = find_word(row->words, value);
-    if (strcmp(row->words, "text") == 0)
+    if (id == THRUM__OPT_SCHEDULE) {
+        if (thrum__schedule_option_check(value))
+            return wrong_schedule(row, value);
+    } else if (strcmp(row->words, "text") == 0)
         n = 0;
     else if (position >= 0)
         n = row->low <= row->high ? -1 : position;

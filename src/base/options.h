@@ -19,6 +19,7 @@ enum thrum__option_id {
     THRUM__OPT_SPARES,
     THRUM__OPT_SPAWNS,
     THRUM__OPT_STACK,
+    THRUM__OPT_SCHEDULE,
     THRUM__OPT_TRACE,
     THRUM__OPT_TRACE_EVENTS,
     THRUM__OPTIONS
@@ -33,5 +34,8 @@ int thrum__option_parse(enum thrum__option_id id, const char *value, int64_t *nu
 
 /* The number of the option's value in force; only after thrum_options_check said that all is well. */
 int64_t thrum__option_number(enum thrum__option_id id);
+
+/* Options whose values are known to a layer above are checked by it: 0, or an error with a sentence. */
+int thrum__schedule_option_check(const char *value);
 
 #endif

@@ -7,6 +7,22 @@
 
 #include "exec/exec_int.h"
 
+uint32_t thrum__team_size(thrum_executor *ex)
+{
+    if (thrum__inside(ex)) { /* without threads any number may come in, and one is what the executor says */
+        int limit = thrum__self->domain->life.limit;
+        return limit < THRUM__LIFE_MOST ? (uint32_t)limit : 1;
+    }
+    if (!ex)
+        ex = thrum_executor_default();
+    return ex ? (uint32_t)thrum_executor_workers(ex) : 0;
+}
+
+uint32_t thrum__team_index(void)
+{
+    return thrum__self ? (uint32_t)thrum__self->index : 0;
+}
+
 thrum__here thrum__here_now(void)
 {
     worker *self = thrum__self;

@@ -14,6 +14,14 @@
  * thrum_scope_open_on opens a scope that is part of it. */
 bool thrum__inside(const thrum_executor *ex);
 
+/* How many workers can take part in what the caller spawns with this executor: those of the calling task's domain if it is
+ * inside, else the executor's (with NULL: the default one's). 0: there is no such executor, and the thread's message tells why. */
+uint32_t thrum__team_size(thrum_executor *ex);
+
+/* The calling worker's number among those of its domain, from 0 on; helping callers and stand-ins come after the domain's own.
+ * 0 outside. */
+uint32_t thrum__team_index(void);
+
 /* The calling task of a graph: which worker runs it and for which run. Good until the task returns. */
 typedef struct thrum__here {
     void *worker;

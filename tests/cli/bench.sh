@@ -1,17 +1,30 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# thrum bench: what can be asked for without measuring anything.
-set -eu
+# `thrum bench`: what it lists, what it refuses, and that loops are run, verified and reported.
+. "$THRUM_SOURCE/tests/cli/expect.bash"
+cd "$folder" || exit 1
 
-list=$("$THRUM_BUILD/thrum" bench --list)
-for row in 'create +base' 'condition +control' 'iterate +control' 'sort +control' 'sort-compare +control' 'reduce +control' 'scan +control' 'pipeline +control' 'corun-1 +control' 'corun-4 +control'; do
-    if ! grep -qE "^$row " <<<"$list"; then
-        printf 'no row of the list is like: %s\n%s\n' "$row" "$list" >&2
-        exit 1
-    fi
+expect 0 bench --list
+is_content
+for row in 'create +base' 'condition +control' 'iterate +control' 'sort +control' 'sort-compare +control' 'reduce +control' \
+    'scan +control' 'pipeline +control' 'corun-1 +control' 'corun-4 +control' 'loop-stat +loops' 'loop-gss +loops' \
+    'loop-ss +loops' 'ramp-up-fac2 +loops' 'ramp-one-awf-c +loops' 'auto-uniform +loops' 'auto-change +loops'; do
+    grep -qE "^$row " output || trouble "no row of the list is like: $row"
 done
 
-if said=$("$THRUM_BUILD/thrum" bench scam 2>&1) || ! grep -q "no work 'scam'; did you mean 'scan'" <<<"$said"; then
-    printf 'an unknown work should be named, and the nearest one:\n%s\n' "$said" >&2
-    exit 1
+expect 2 bench scam
+complains "no work 'scam'; did you mean 'scan'"
+
+# The runners are not built where sanitizers are on.
+if [ -x "$build/bench/bench-thrum" ]; then
+    works=(loop-stat loop-gss loop-ss loop-fork ramp-up-fac2 ramp-down-awf-c ramp-random-af ramp-one-auto auto-memory)
+    expect 0 bench "${works[@]}" --quick --passes 1 --workers 2 --json --out samples
+    for work in "${works[@]}"; do
+        grep -qE "^\{\"work\":\"$work\",\"workers\":2,.*\"thrum\":[0-9.]+," output || trouble "there is no number for $work"
+    done
+    says '"limit_of":"ratio","peer_limits":{"oneTBB":0.5,"libgomp":0.5,"libomp":0.125}'
+    says '"unit":"of-bound"'
+    grep -q '"loop-gss"' samples/*.json || trouble "the samples are not kept"
 fi
+
+verdict

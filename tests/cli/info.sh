@@ -5,7 +5,7 @@
 
 expect 0 info
 is_content
-for word in processors quota Slurm NUMA workers binding membarrier trace Graphviz; do
+for word in processors quota Slurm NUMA workers binding membarrier trace Graphviz gnuplot SimGrid; do
     says "$word "
 done
 for option in THRUM_WORKERS THRUM_CALLERS THRUM_BIND THRUM_TRACE THRUM_TRACE_EVENTS; do
@@ -50,11 +50,21 @@ unset THRUM_WROKERS
 
 expect 0 info --json
 is_content
-for key in version machine machine_cpus affinity_cpus quota usable decided_by workers binding programs options; do
+for key in version machine machine_cpus affinity_cpus quota usable decided_by workers binding programs engines options; do
     says "\"$key\": "
 done
 says '"name": "THRUM_WORKERS"'
 says '"problem": null'
+
+# A library with something else in the place of its module (the program finds this copy of the library first).
+cp "$build"/libthrum.so.? "$folder/"
+: >"$folder/libthrum-simgrid.so"
+export LD_LIBRARY_PATH=$folder
+expect 0 info
+says "SimGrid      this build has no SimGrid engine"
+expect 0 info --json
+says '"simgrid": false'
+unset LD_LIBRARY_PATH
 
 expect 2 info --jsno
 complains "unknown option '--jsno'; did you mean '--json'?"

@@ -11,7 +11,7 @@ says "] Observers"
 says "pages/tour.html written"
 page=pages/tour.html
 has() { grep -qF -e "$1" "$page" || trouble "the page lacks: $1"; }
-for id in machine diamond wavefront fib runs loop errors observers; do
+for id in machine diamond wavefront fib runs loop loops errors observers; do
     has "<section id=\"$id\">"
 done
 has '<title>diagonal 22'
@@ -19,6 +19,8 @@ has 'preserveAspectRatio="none"'
 has '<title>diamond</title>'
 has '832040'
 has '<title>search</title>'
+has "FAC2: batches of chunks"
+has "wasted time"
 has 'stroke-dasharray'
 has 'THRUM_ECYCLE'
 grep -q '<blockquote>.*miller' $page || trouble "the page does not name the tasks of the circle"
