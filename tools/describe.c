@@ -118,6 +118,15 @@ const char *describe_graphviz(char text[DESCRIBE_SIZE])
     return text;
 }
 
+const char *describe_gnuplot(char text[DESCRIBE_SIZE])
+{
+    char program[400];
+    if (!tool_find_program("gnuplot", program, sizeof program))
+        return "gnuplot is not here: loop-sim draws no plots until the package gnuplot-nox is installed";
+    snprintf(text, DESCRIBE_SIZE, "%s", program);
+    return text;
+}
+
 const char *describe_simgrid(void)
 {
     return thrum_sim_engine_check(THRUM_ENGINE_SIMGRID) == 0 ? "yes: an engine of thrum loop-sim" : thrum_message(NULL);

@@ -17,6 +17,7 @@ const char *describe_binding(const thrum_machine_info *machine, char text[DESCRI
 const char *describe_membarrier(const thrum_machine_info *machine);
 const char *describe_trace(char text[DESCRIBE_SIZE]);
 const char *describe_graphviz(char text[DESCRIBE_SIZE]);
+const char *describe_gnuplot(char text[DESCRIBE_SIZE]);
 const char *describe_simgrid(void);
 
 #endif

@@ -43,6 +43,7 @@ static void print_machine(const thrum_machine_info *machine)
     printf("membarrier   %s\n", describe_membarrier(machine));
     printf("trace        %s\n", describe_trace(text));
     printf("Graphviz     %s\n", describe_graphviz(text));
+    printf("gnuplot      %s\n", describe_gnuplot(text));
     printf("SimGrid      %s\n", describe_simgrid());
 }
 
@@ -104,14 +105,15 @@ static json_t *options_json(void)
 
 static void print_json(const thrum_machine_info *machine, const char *problem)
 {
-    char text[DESCRIBE_SIZE], program[4096];
-    bool dot = tool_find_program("dot", program, sizeof program);
-    json_t *object =
-        json_pack("{s:s, s:o, s:o, s:o, s:{s:o}, s:{s:b}, s:o, s:o}", "version", thrum_version(), "machine",
-                  machine_json(machine), "workers", json_text(describe_workers(machine, text)), "binding",
-                  json_text(describe_binding(machine, text)), "programs", "dot", json_text(dot ? program : NULL),
-                  "engines", "simgrid", thrum_sim_engine_check(THRUM_ENGINE_SIMGRID) == 0, "options", options_json(),
-                  "problem", json_text(problem));
+    char text[DESCRIBE_SIZE], dot[4096], gnuplot[4096];
+    bool has_dot = tool_find_program("dot", dot, sizeof dot);
+    bool has_gnuplot = tool_find_program("gnuplot", gnuplot, sizeof gnuplot);
+    json_t *object = json_pack("{s:s, s:o, s:o, s:o, s:{s:o, s:o}, s:{s:b}, s:o, s:o}", "version", thrum_version(),
+                               "machine", machine_json(machine), "workers", json_text(describe_workers(machine, text)),
+                               "binding", json_text(describe_binding(machine, text)), "programs", "dot",
+                               json_text(has_dot ? dot : NULL), "gnuplot", json_text(has_gnuplot ? gnuplot : NULL),
+                               "engines", "simgrid", thrum_sim_engine_check(THRUM_ENGINE_SIMGRID) == 0, "options",
+                               options_json(), "problem", json_text(problem));
     json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     putchar('\n');
     json_decref(object);

@@ -5,7 +5,7 @@
 
 expect 0 info
 is_content
-for word in processors quota Slurm NUMA workers binding membarrier trace Graphviz SimGrid; do
+for word in processors quota Slurm NUMA workers binding membarrier trace Graphviz gnuplot SimGrid; do
     says "$word "
 done
 for option in THRUM_WORKERS THRUM_CALLERS THRUM_BIND THRUM_TRACE THRUM_TRACE_EVENTS; do

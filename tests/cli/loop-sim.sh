@@ -61,6 +61,18 @@ says "chunks        2"
 expect 0 loop-sim --technique TSS --n 8 --p 2 --dist twopoint:0.1 --h 2 --model msg --nearest --runs 20000
 says "wasted time   7.2"
 
+# The other engine says the same, where it is.
+if "$thrum" info | grep -q "^SimGrid *yes"; then
+    expect 0 loop-sim --technique GSS --n 100 --p 4 --dist exp:1 --h 0.5 --runs 4
+    wasted=$(grep "^wasted" "$folder/output")
+    expect 0 loop-sim --technique GSS --n 100 --p 4 --dist exp:1 --h 0.5 --runs 4 --engine simgrid
+    says "engine simgrid"
+    says "$wasted"
+else
+    expect 1 loop-sim --technique GSS --n 100 --p 4 --dist exp:1 --runs 4 --engine simgrid
+    complains "SimGrid"
+fi
+
 # Wrong use.
 expect 2 loop-sim
 complains "--technique is missing"
