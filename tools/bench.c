@@ -493,10 +493,10 @@ static double ratio_of(const struct bench *b, const struct row *row, int w, int 
     double ratio = thrum / b->samples[ONETBB][w].median;
     if (row->limit_kind == OF_PEERS)
         ratio = peer / thrum;
-    else if (row->limit_kind == OF_BEST)
-        ratio = thrum / peer;
-    else if (row->limit_kind == OF_EACH)
+    else if (row->limit_kind == OF_EACH && has_limit(b, row, w))
         ratio = ratio_to_limits(b, w);
+    else if (row->limit_kind == OF_BEST || row->limit_kind == OF_EACH)
+        ratio = thrum / peer;
     return isfinite(ratio) ? ratio : NAN;
 }
 
@@ -649,7 +649,7 @@ static void put_result(FILE *out, const struct bench *b, const struct row *row, 
     put_number(out, "limit", has_limit(b, row, w) ? row->limit : NAN);
     fputc(',', out);
     put_text(out, "limit_of", limit_of(row->limit_kind));
-    if (row->limit_kind == OF_EACH)
+    if (row->limit_kind == OF_EACH && has_limit(b, row, w))
         put_peer_limits(out);
     fputc(',', out);
     put_number(out, "thrum_best", result.thrum_best);

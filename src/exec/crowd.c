@@ -8,7 +8,7 @@
  * machine are then left to the worker that has them (door.c).
  *
  * How it is known: a worker that begins a run which will take a while asks the system how much of its core it has had, and
- * asks again when it ends it. If it was never blocked but had to wait for its core for more than a quarter of the time, there
+ * asks again when it leaves it. If it was never blocked but had to wait for its core for more than a quarter of the time, there
  * is a crowd: somebody as important as this thread runs beside it. (Threads of less importance, by nice, take far less.) Then
  * there is held to be a crowd for CROWDED_NS. In a crowd workers stay out of each other's way, so it may not be felt any
  * more: when that time is over it is found out anew.
@@ -38,10 +38,13 @@ static bool had_to_wait(const thrum__core_use *before, const thrum__core_use *af
            waited < STOPPED_NS;
 }
 
-void thrum__crowd_end(const worker *w, const thrum__run *run, int64_t now)
+void thrum__crowd_end(worker *w, const thrum__run *run)
 {
-    int64_t elapsed = now - run->began;
-    if (w->use_began != run->began || elapsed < LONG_RUN_NS)
+    if (run->began == 0 || w->use_began != run->began)
+        return;
+    w->use_began = 0;
+    int64_t now = thrum__now(), elapsed = now - run->began;
+    if (elapsed < LONG_RUN_NS)
         return;
     thrum__core_use after = thrum__core_use_now();
     if (had_to_wait(&w->use, &after, elapsed))

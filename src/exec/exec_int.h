@@ -423,9 +423,9 @@ static inline int64_t thrum__spin_ns(const domain *d)
 
 /* ---- crowd.c ------------------------------------------------------------------------------------------------------ */
 
-/* A run that is timed begins or ends in this worker. */
+/* The worker begins a run that is timed; it is about to leave one. */
 void thrum__crowd_begin(worker *w, const thrum__run *run);
-void thrum__crowd_end(const worker *w, const thrum__run *run, int64_t now);
+void thrum__crowd_end(worker *w, const thrum__run *run);
 bool thrum__crowd_lasts(domain *d);
 
 /* Whether others want the domain's cores too, as far as is known. */

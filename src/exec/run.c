@@ -694,6 +694,7 @@ thrum_handle *thrum__run_end(worker *w, thrum__run *run)
 /* The strand has nothing left to do: whether it was the last. */
 static bool lower(worker *w, thrum__run *run)
 {
+    thrum__crowd_end(w, run);
     if (atomic_load_explicit(&run->sharing, memory_order_acquire) == RUN_ALONE && thrum__alone_end(w, run))
         return true;
     thrum__alone_share(w, run);
@@ -707,10 +708,9 @@ static void note_pace(const worker *w, const thrum__run *run)
     if (!run->began)
         return;
     bool shared = atomic_load_explicit(&run->sharing, memory_order_relaxed) == RUN_SHARED;
-    int64_t now = thrum__now(), all = (now - run->began) * (shared ? w->ex->cpu.life.limit : 1);
+    int64_t all = (thrum__now() - run->began) * (shared ? w->ex->cpu.life.limit : 1);
     thrum_graph *graph = run->handle->graph;
     int64_t task_ns = 1 + all / (int64_t)thrum__task_count(graph);
-    thrum__crowd_end(w, run, now);
     if (graph->task_ns == 0 || task_ns < graph->task_ns || !thrum__crowded(w->domain))
         graph->task_ns = task_ns;
 }

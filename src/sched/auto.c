@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "sched/auto.h"
 
+#include <stdbool.h>
 #include <string.h>
 
-/* In the order in which they are tried. What they stand for: blocks of one's own with stealing; no overhead at all; halves;
- * large first; measured speeds; the finest grain. */
-static const thrum_technique rules[THRUM__AUTO_RULES] = {THRUM_STEAL, THRUM_FAC2,  THRUM_STAT,
-                                                         THRUM_GSS,   THRUM_AWF_C, THRUM_SS};
+/* In the order in which they are tried. What they stand for: blocks of one's own with stealing; halves; no overhead at all;
+ * measured speeds; the finest grain. */
+static const thrum_technique rules[THRUM__AUTO_RULES] = {THRUM_STEAL, THRUM_FAC2, THRUM_STAT, THRUM_AWF_C, THRUM_SS};
 
-/* After its first try a rule is out of the question that took so many times what the best one did. */
-static const double HOPELESS = 1.25;
-/* A change of the load: so much more or less than usual, so many times in a row. */
-static const double STRANGE = 1.1;
-enum { STRANGE_ENOUGH = 3, TRIES = 3, AGAIN_AFTER = 32 };
+enum { TRIES = 3, AGAIN_AFTER = 32 };
+/* A rule is tried once, and again while it is within so many times what the best one took. */
+static const double hopeful[TRIES] = {0, 1.25, 1.1};
+/* A change of the load: so much more or less than usual, so many times in a row; or less than that, more often. */
+static const double STRANGE = 1.1, ODD = 1.05;
+enum { STRANGE_ENOUGH = 3, ODD_ENOUGH = 6 };
 
 static double least_time(const thrum__auto *choice)
 {
@@ -23,13 +24,13 @@ static double least_time(const thrum__auto *choice)
     return least;
 }
 
-/* The next rule to try: one that has not been tried yet, or only once and was not hopeless. -1: all done. */
+/* The next rule to try: one that has not been tried yet, or too little for how good it seems. -1: all done. */
 static int next_try(const thrum__auto *choice)
 {
     double least = least_time(choice);
     for (int round = 0; round < TRIES; round++)
         for (int i = 0; i < THRUM__AUTO_RULES; i++)
-            if (choice->tries[i] == round && (round == 0 || choice->best[i] <= HOPELESS * least))
+            if (choice->tries[i] == round && (round == 0 || choice->best[i] <= hopeful[round] * least))
                 return i;
     return -1;
 }
@@ -72,6 +73,7 @@ static void keep(thrum__auto *choice, int rule)
     choice->usual = 0;
     choice->known = 0;
     choice->strange = 0;
+    choice->odd = 0;
     choice->executions = 0;
 }
 
@@ -94,12 +96,16 @@ static int has_changed(thrum__auto *choice, double time)
         get_to_know(choice, time);
         return 0;
     }
-    int direction = time > STRANGE * choice->usual ? 1 : time * STRANGE < choice->usual ? -1 : 0;
-    choice->strange = direction && direction == choice->direction ? choice->strange + 1 : direction != 0;
+    int direction = time > ODD * choice->usual ? 1 : time * ODD < choice->usual ? -1 : 0;
+    bool strange = time > STRANGE * choice->usual || time * STRANGE < choice->usual;
+    if (direction != choice->direction)
+        choice->odd = choice->strange = 0;
     choice->direction = (int8_t)direction;
+    choice->odd += direction != 0;
+    choice->strange = strange ? choice->strange + 1 : 0;
     if (!direction)
         choice->usual += (time - choice->usual) / 8;
-    return choice->strange >= STRANGE_ENOUGH;
+    return choice->strange >= STRANGE_ENOUGH || choice->odd >= ODD_ENOUGH;
 }
 
 void thrum__auto_learn(thrum__auto *choice, thrum_technique technique, double time)

@@ -3,23 +3,24 @@
  * Which rule a loop should go by, learned from executing it again and again: THRUM_AUTO. No clock and no threads.
  *
  * All rules of a short list are tried, then those that are not clearly worse twice more; the fastest is kept. While it is kept,
- * its times are watched: when three in a row lie on one side of what they were, by a tenth or more, the load has changed, and
- * all rules are tried again. A rule whose chance was spoilt by something else on the machine gets another one now and then.
+ * its times are watched: when three in a row lie on one side of what they were by a tenth or more, or six by a twentieth, the load
+ * has changed, and all rules are tried again. A rule whose chance was spoilt by something else on the machine gets another one now and then.
  *
- * What it costs: six executions by rules that may be bad, eighteen at most until the choice stands, and one in 32 from then on.
+ * What it costs: five executions by rules that may be bad, fifteen at most until the choice stands, and one in 32 from then on.
  */
 #ifndef THRUM_SCHED_AUTO_H
 #define THRUM_SCHED_AUTO_H
 
 #include <thrum/schedule.h>
 
-enum { THRUM__AUTO_RULES = 6, THRUM__AUTO_FIRST = 4 };
+enum { THRUM__AUTO_RULES = 5, THRUM__AUTO_FIRST = 4 };
 
 typedef struct thrum__auto {
     double best[THRUM__AUTO_RULES]; /* the least time of each rule since all were tried; 0: none yet */
     uint8_t tries[THRUM__AUTO_RULES];
     uint8_t kept;                    /* the rule in use, once all have been tried */
     uint8_t strange;                 /* executions in a row that took another time than the kept rule should */
+    uint8_t odd;                     /* the same, less so */
     int8_t direction;                /* of those: 1 longer, -1 shorter */
     uint8_t known;                   /* how many of the times below there are */
     uint32_t executions;             /* since it is kept */

@@ -13,7 +13,7 @@ typedef struct thrum__core_use {
     long put_aside; /* how often others ran on its core though it could have gone on */
 } thrum__core_use;
 
-/* Of the calling thread, since it began. Asks the system: some half a microsecond. */
+/* Of the calling thread, since it began. Asks the system: twice, some half a microsecond. */
 thrum__core_use thrum__core_use_now(void);
 
 #endif

@@ -5,7 +5,7 @@
  */
 #include "scarcity.h"
 
-enum { N = 3000, LARGE = 3000, NAMES = 3000, MANY = 40 };
+enum { N = 3000, LARGE = 3000, NAMES = 3000, MANY = 33 };
 
 /* Sites are kept for good, so each execution is one of a new loop. */
 static const char *new_name(void)
@@ -85,8 +85,11 @@ TEST(large_values_need_memory)
     exhaust_techniques(large_values, false);
 }
 
+/* Whatever `ex` is: once is enough. */
 TEST(many_workers_need_memory)
 {
+    if (thrum_executor_workers(ex) > 1)
+        return;
     executor = thrum_executor_new(&(thrum_config){.workers = MANY});
     assert_non_null(executor);
     exhaust_techniques(small_values, true);
@@ -135,7 +138,7 @@ static enum outcome nested_in_a_graph(void)
     thrum_graph *graph = thrum_graph_new("loops");
     if (!graph)
         return REPORTED;
-    thrum_loop_task_new(graph, &(thrum_loop){.hi = 50,
+    thrum_loop_task_new(graph, &(thrum_loop){.hi = 10,
                                              .map = inner_loops,
                                              .combine = add,
                                              .result = &sum,
@@ -143,7 +146,7 @@ static enum outcome nested_in_a_graph(void)
                                              .schedule = technique,
                                              .site = new_name()});
     int err = thrum_run(executor, graph);
-    assert_int_equal(sum, err ? 0 : 50 * 4950);
+    assert_int_equal(sum, err ? 0 : 10 * 4950);
     assert_int_equal(thrum_graph_free(graph), 0);
     return err == THRUM_ESYSTEM ? WRONG : outcome_of(err, err == 0);
 }
