@@ -275,7 +275,11 @@ enum { EXPONENTIAL_FEW = 3 };
 thrum__sum thrum__sum_of(const thrum__times *times, uint64_t begin, uint64_t count)
 {
     double k = (double)count;
-    thrum__sum sum = {.begin = begin, .count = count, .shift = k * times->mean};
+    thrum__sum sum; /* `how` is set where it is used: clearing it would take as long as drawing */
+    sum.begin = begin;
+    sum.count = count;
+    sum.shift = k * times->mean;
+    sum.scale = 0;
     switch (times->kind) {
     case THRUM__TIMES_CONST:
     case THRUM__TIMES_FILE:
