@@ -241,16 +241,26 @@ static double process_seconds(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
+/* Processor time in a pause; the least of several, since on a loaded machine it may take workers a while until they sleep. */
+static double seconds_in_a_pause(void)
+{
+    double least = 1;
+    for (int i = 0; i < 10 && least > 0.0025; i++) {
+        double before = process_seconds();
+        pause_ms(100);
+        double used = process_seconds() - before;
+        least = used < least ? used : least;
+    }
+    return least;
+}
+
 TEST(an_idle_executor_uses_no_processor_time)
 {
     thrum_executor *ex = executor_with(4);
     atomic_int count = 0;
     thrum_graph *graph = graph_of_counters(100, &count);
     assert_int_equal(thrum_run(ex, graph), 0);
-    pause_ms(20);
-    double before = process_seconds();
-    pause_ms(200);
-    assert_true(process_seconds() - before < 0.005);
+    assert_true(seconds_in_a_pause() <= 0.0025);
     assert_int_equal(thrum_graph_free(graph), 0);
     assert_int_equal(thrum_executor_free(ex), 0);
 }
