@@ -96,7 +96,8 @@ THRUM_API int thrum_transform_reduce(thrum_executor *ex, size_t n, size_t grain,
 
 /* out[i] = *total op in[0] op ... op in[i], or without in[i]; afterwards *total is what everything amounts to. `fold` tells
  * what a piece amounts to, `scan` writes it; where `scan` is NULL, `fold` is called for each element instead, which is
- * slower. `out` may be `in`; otherwise they must not overlap. A grain of 0 here means pieces that stay in a core's cache. */
+ * slower. `out` may be `in`; otherwise they must not overlap. A grain of 0 here means pieces that stay in a core's cache;
+ * operators are then handed a kilobyte of them at a time, in turns, and memory brings what comes next meanwhile. */
 THRUM_API int thrum_inclusive_scan(thrum_executor *ex, const void *in, void *out, size_t n, size_t size, size_t grain,
                                    void *total, thrum_fold_fn *fold, thrum_scan_fn *scan, void *ctx);
 THRUM_API int thrum_exclusive_scan(thrum_executor *ex, const void *in, void *out, size_t n, size_t size, size_t grain,

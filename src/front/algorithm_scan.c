@@ -11,9 +11,12 @@
  */
 #include "front/algorithm_int.h"
 
+#include "sys/park.h"
+
 #include <string.h>
 
 enum { PIECE_BYTES = 1 << 15, BLOCK_PIECES = 64 };
+enum { STRIP_BYTES = 1 << 10, AHEAD_BYTES = 1 << 13, LINE_BYTES = 64 };
 
 struct scan {
     const char *what;
@@ -21,6 +24,8 @@ struct scan {
     const char *in;
     char *out;
     size_t size;
+    size_t
+        strip; /* elements that an operator is handed at once: a piece, or less if nobody asked for pieces of a size */
     void *total;
     thrum_fold_fn *fold;
     thrum_scan_fn *scan;
@@ -57,37 +62,68 @@ static void write_by_element(const struct scan *job, char *carry, char *spare, s
     }
 }
 
-static void write_piece(const struct scan_walk *w, size_t position)
+/* What is left of a piece that is gone through in strips. */
+struct strips {
+    size_t begin, end;
+};
+
+static struct strips strips_of(const struct scan *job, size_t piece, bool exists)
+{
+    if (!exists)
+        return (struct strips){0, 0};
+    return (struct strips){thrum__piece_begin(job->pieces, piece), thrum__piece_end(job->pieces, piece)};
+}
+
+static inline struct strips next_strip(const struct scan *job, struct strips *left)
+{
+    struct strips strip = *left;
+    if (strip.end - strip.begin > job->strip)
+        strip.end = strip.begin + job->strip;
+    left->begin = strip.end;
+    return strip;
+}
+
+static void write_strip(const struct scan_walk *w, size_t position, struct strips strip)
 {
     const struct scan *job = w->job;
-    size_t begin = thrum__piece_begin(job->pieces, w->first + position);
-    size_t end = thrum__piece_end(job->pieces, w->first + position);
-    char *carry = slot(w, w->carries, position);
+    const char *in = job->in + strip.begin * job->size;
+    char *out = job->out + strip.begin * job->size;
+    for (size_t line = 0; line < STRIP_BYTES; line += LINE_BYTES)
+        thrum__fetch_to_write((const char *)((uintptr_t)out + AHEAD_BYTES + line));
     if (job->scan)
-        job->scan(carry, job->in + begin * job->size, job->out + begin * job->size, end - begin, job->ctx);
+        job->scan(slot(w, w->carries, position), in, out, strip.end - strip.begin, job->ctx);
     else
-        write_by_element(job, carry, slot(w, w->spare, position), begin, end);
+        write_by_element(job, slot(w, w->carries, position), slot(w, w->spare, position), strip.begin, strip.end);
 }
 
-static void sum_piece(const struct scan_walk *w, size_t position)
+static void sum_strip(const struct scan_walk *w, size_t position, struct strips strip)
 {
     const struct scan *job = w->job;
-    size_t piece = w->first + w->count + position;
-    size_t begin = thrum__piece_begin(job->pieces, piece), end = thrum__piece_end(job->pieces, piece);
-    const char *first = job->in + begin * job->size;
-    memcpy(slot(w, w->sums, position), first, job->size);
-    if (end - begin > 1)
-        job->fold(slot(w, w->sums, position), first + job->size, end - begin - 1, job->ctx);
+    const char *in = job->in + strip.begin * job->size;
+    for (size_t line = 0; line < STRIP_BYTES; line += LINE_BYTES)
+        __builtin_prefetch((const char *)((uintptr_t)in + AHEAD_BYTES + line));
+    job->fold(slot(w, w->sums, position), in, strip.end - strip.begin, job->ctx);
 }
 
+/* Writing waits for one addition after the other, summing up waits for the memory: so they take turns, strip by strip, and while
+ * one waits, what the other needs next is on its way. */
 static void block_leaf(thrum_scope *scope, const thrum__walk *walk, size_t position)
 {
     const struct scan_walk *w = (const struct scan_walk *)walk;
+    const struct scan *job = w->job;
+    struct strips write = strips_of(job, w->first + position, position < w->count);
+    struct strips sum = strips_of(job, w->first + w->count + position, position < w->next_count);
     (void)scope;
-    if (position < w->count)
-        write_piece(w, position);
-    if (position < w->next_count)
-        sum_piece(w, position);
+    if (sum.begin < sum.end) {
+        memcpy(slot(w, w->sums, position), job->in + sum.begin * job->size, job->size);
+        sum.begin++;
+    }
+    while (write.begin < write.end || sum.begin < sum.end) {
+        if (write.begin < write.end)
+            write_strip(w, position, next_strip(job, &write));
+        if (sum.begin < sum.end)
+            sum_strip(w, position, next_strip(job, &sum));
+    }
 }
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------- */
@@ -154,13 +190,17 @@ static int scan_check(const struct scan *job)
 static struct scan scan_job(const char *what, bool inclusive, const void *in, void *out, size_t n, size_t size,
                             size_t grain, void *total, thrum_fold_fn *fold, thrum_scan_fn *scan, void *ctx)
 {
-    if (!grain)
+    size_t strip = grain;
+    if (!grain) {
         grain = size && size < PIECE_BYTES ? PIECE_BYTES / size : 1;
+        strip = size && size < STRIP_BYTES ? STRIP_BYTES / size : 1;
+    }
     return (struct scan){.what = what,
                          .pieces = thrum__pieces_of(n, grain),
                          .in = in,
                          .out = out,
                          .size = size,
+                         .strip = strip,
                          .total = total,
                          .fold = fold,
                          .scan = scan,
