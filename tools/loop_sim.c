@@ -292,6 +292,18 @@ static int read_facts(const struct texts *texts, struct request *request)
     return code;
 }
 
+/* A loop of nothing is refused; idle workers are worth a word. */
+static int check_sizes(const thrum_loop_facts *facts)
+{
+    if (facts->iterations == 0)
+        return tool_misuse(LOOP_SIM, "--n is 0; a loop without iterations has nothing to simulate.");
+    if (facts->workers > facts->iterations)
+        fprintf(stderr,
+                "thrum loop-sim: --p is more than --n, so %" PRIu64 " of the %" PRIu32 " workers get nothing to do.\n",
+                facts->workers - facts->iterations, facts->workers);
+    return TOOL_GO_ON;
+}
+
 static int check_needed(const struct texts *texts)
 {
     static const char *const names[] = {"--technique", "--n", "--p", "--dist"};
@@ -400,6 +412,7 @@ static int simulate_request(const struct texts *texts, struct request *request)
     int code = check_needed(texts);
     READ(texts, read_simulation(texts, request));
     READ(texts, read_facts(texts, request));
+    READ(texts, check_sizes(&request->sim.facts));
     if (code != TOOL_GO_ON)
         return code;
     struct loop_row *rows = calloc(2 * (size_t)THRUM_TECHNIQUES, sizeof *rows);

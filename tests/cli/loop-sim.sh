@@ -54,6 +54,7 @@ expect 0 loop-sim --technique STAT --n 6 --p 2 --dist "file:$folder/times" --run
 says "makespan      6"
 expect 0 loop-sim --technique SS --n 3 --p 8 --dist const:1 --runs 1
 says "chunks        3"
+complains "5 of the 8 workers get nothing to do"
 expect 0 loop-sim --technique STAT --n 8 --p 4 --dist const:1 --runs 1 --speeds 3x1,1x0.5 --slow 0:1:3:0.5,1:0:inf:0.1
 says "makespan      20"
 expect 0 loop-sim --technique WF --n 8 --p 2 --dist const:1 --runs 1 --weights 0.5,1.5 --least 4
@@ -95,6 +96,8 @@ for n in -1 1.5 x 2^ ^3 nan 10x; do
     expect 2 loop-sim --technique SS --n $n --p 2 --dist exp:1
     complains "--n is '$n'; it must be a whole number"
 done
+expect 2 loop-sim --technique SS --n 0 --p 2 --dist exp:1
+complains "--n is 0; a loop without iterations has nothing to simulate."
 expect 2 loop-sim --technique SS --n 10 --p 0 --dist exp:1
 complains "--p is '0'"
 expect 1 loop-sim --technique SS --n 10 --p 2 --dist "file:$folder/none"
