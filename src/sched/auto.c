@@ -8,7 +8,7 @@
  * measured speeds; the finest grain. */
 static const thrum_technique rules[THRUM__AUTO_RULES] = {THRUM_STEAL, THRUM_FAC2, THRUM_STAT, THRUM_AWF_C, THRUM_SS};
 
-enum { TRIES = 3, AGAIN_AFTER = 32 };
+enum { TRIES = THRUM__AUTO_TRIES, AGAIN_AFTER = 32 };
 /* A rule is tried once, and again while it is within so many times what the best one took. */
 static const double hopeful[TRIES] = {0, 1.25, 1.1};
 /* A change of the load: so much more or less than usual, so many times in a row; or less than that, more often. */
@@ -19,8 +19,8 @@ static double least_time(const thrum__auto *choice)
 {
     double least = 0;
     for (int i = 0; i < THRUM__AUTO_RULES; i++)
-        if (choice->tries[i] && (least == 0 || choice->best[i] < least))
-            least = choice->best[i];
+        if (choice->tries[i] && (least == 0 || choice->times[i][0] < least))
+            least = choice->times[i][0];
     return least;
 }
 
@@ -30,18 +30,20 @@ static int next_try(const thrum__auto *choice)
     double least = least_time(choice);
     for (int round = 0; round < TRIES; round++)
         for (int i = 0; i < THRUM__AUTO_RULES; i++)
-            if (choice->tries[i] == round && (round == 0 || choice->best[i] <= hopeful[round] * least))
+            if (choice->tries[i] == round && (round == 0 || choice->times[i][0] <= hopeful[round] * least))
                 return i;
     return -1;
 }
 
+/* Of the rules that have been tried often enough. Not by their best times: where times vary from one execution to the next, all have
+ * good ones. */
 static int fastest(const thrum__auto *choice)
 {
-    int best = 0;
-    for (int i = 1; i < THRUM__AUTO_RULES; i++)
-        if (choice->best[i] < choice->best[best])
+    int best = -1;
+    for (int i = 0; i < THRUM__AUTO_RULES; i++)
+        if (choice->tries[i] == TRIES && (best < 0 || choice->times[i][TRIES / 2] < choice->times[best][TRIES / 2]))
             best = i;
-    return best;
+    return best < 0 ? 0 : best;
 }
 
 /* Of the rules that are not kept, each in its turn. */
@@ -77,15 +79,21 @@ static void keep(thrum__auto *choice, int rule)
     choice->executions = 0;
 }
 
+/* Puts one more time among `count` that go from the shortest on. */
+static void insert(double *times, int count, double time)
+{
+    for (; count > 0 && times[count - 1] > time; count--)
+        times[count] = times[count - 1];
+    times[count] = time;
+}
+
 /* The best of its tries is not what the kept rule mostly takes, and a single execution may be slow for any reason: what is usual is
  * the median of the first ones. */
 static void get_to_know(thrum__auto *choice, double time)
 {
     double *first = choice->first;
-    int i = choice->known++, known = choice->known;
-    for (; i > 0 && first[i - 1] > time; i--)
-        first[i] = first[i - 1];
-    first[i] = time;
+    insert(first, choice->known, time);
+    int known = ++choice->known;
     choice->usual = (first[(known - 1) / 2] + first[known / 2]) / 2;
 }
 
@@ -113,19 +121,19 @@ void thrum__auto_learn(thrum__auto *choice, thrum_technique technique, double ti
     int rule = index_of(technique);
     if (rule < 0 || !(time > 0))
         return;
-    int trying = next_try(choice) >= 0;
-    if (choice->tries[rule] == 0 || time < choice->best[rule])
-        choice->best[rule] = time;
-    if (trying) {
-        choice->tries[rule] += choice->tries[rule] < TRIES;
+    if (next_try(choice) >= 0) {
+        if (choice->tries[rule] < TRIES)
+            insert(choice->times[rule], choice->tries[rule]++, time);
         if (next_try(choice) < 0)
             keep(choice, fastest(choice));
         return;
     }
     choice->executions++;
     if (rule != choice->kept) {
-        if (time < choice->best[choice->kept])
+        if (time < choice->times[choice->kept][0]) {
+            choice->times[rule][0] = time;
             keep(choice, rule);
+        }
     } else if (has_changed(choice, time)) {
         memset(choice, 0, sizeof *choice);
     }

@@ -2,7 +2,8 @@
  *
  * Which rule a loop should go by, learned from executing it again and again: THRUM_AUTO. No clock and no threads.
  *
- * All rules of a short list are tried, then those that are not clearly worse twice more; the fastest is kept. While it is kept,
+ * All rules of a short list are tried, then those that are not clearly worse twice more; of those the one with
+ * the least median is kept. While it is kept,
  * its times are watched: when three in a row lie on one side of what they were by a tenth or more, or six by a twentieth, the load
  * has changed, and all rules are tried again. A rule whose chance was spoilt by something else on the machine gets another one now and then.
  *
@@ -13,10 +14,10 @@
 
 #include <thrum/schedule.h>
 
-enum { THRUM__AUTO_RULES = 5, THRUM__AUTO_FIRST = 4 };
+enum { THRUM__AUTO_RULES = 5, THRUM__AUTO_TRIES = 3, THRUM__AUTO_FIRST = 4 };
 
 typedef struct thrum__auto {
-    double best[THRUM__AUTO_RULES]; /* the least time of each rule since all were tried; 0: none yet */
+    double times[THRUM__AUTO_RULES][THRUM__AUTO_TRIES]; /* of each rule's tries, from the shortest on */
     uint8_t tries[THRUM__AUTO_RULES];
     uint8_t kept;                    /* the rule in use, once all have been tried */
     uint8_t strange;                 /* executions in a row that took another time than the kept rule should */

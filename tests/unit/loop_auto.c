@@ -84,6 +84,19 @@ TEST(when_the_load_changes_the_choice_is_open_again)
     assert_int_equal(thrum__auto_pick(&choice), THRUM_FAC2);
 }
 
+/* All have a good time now and then; what counts is what a rule mostly takes. */
+TEST(times_that_vary_are_compared_by_their_medians)
+{
+    static const double luck[] = {1, 1.6, 1.5};
+    thrum__auto choice = {0};
+    for (int i = 0; i < 20; i++) {
+        thrum_technique technique = thrum__auto_pick(&choice);
+        int turn = i / THRUM__AUTO_RULES % 3;
+        thrum__auto_learn(&choice, technique, technique == THRUM_AWF_C ? 1.05 : luck[turn]);
+    }
+    assert_int_equal(thrum__auto_pick(&choice), THRUM_AWF_C);
+}
+
 /* So little more that no single execution tells, and another rule is better by a tenth. */
 TEST(a_small_change_that_stays_is_noticed)
 {
@@ -181,6 +194,7 @@ int main(void)
         cmocka_unit_test(noise_of_a_few_percent_does_not_matter),
         cmocka_unit_test(a_hopeless_rule_is_tried_once),
         cmocka_unit_test(when_the_load_changes_the_choice_is_open_again),
+        cmocka_unit_test(times_that_vary_are_compared_by_their_medians),
         cmocka_unit_test(a_small_change_that_stays_is_noticed),
         cmocka_unit_test(a_load_that_became_lighter_is_a_change_too),
         cmocka_unit_test(one_slow_execution_changes_nothing),
