@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/fault.h"
+#include "base/options.h"
 
 #include <thrum/algorithm.h>
 
@@ -141,14 +142,24 @@ static size_t piece_of(uint64_t runs)
     return piece > THRUM__DESK_LANES ? piece : THRUM__DESK_LANES;
 }
 
+/* As many processes at a time as the executor has workers. The default one would have as many as this says; it is not made for the
+ * sake of a number, since its threads would just be starting when the first process forks, and not every allocator can bear that. */
+static uint32_t processes_for(thrum_executor *ex)
+{
+    thrum_machine_info machine;
+    int64_t asked = ex ? thrum_executor_workers(ex) : thrum__option_number(THRUM__OPT_WORKERS);
+    if (asked < 0)
+        asked = thrum_machine_get(&machine) == 0 ? machine.usable : 1;
+    return asked > 0 ? (uint32_t)asked : 1;
+}
+
 static int run_all_by_simgrid(thrum_executor *ex, const struct simulation *simulation, struct tally *tally)
 {
     size_t count = simulation->setting.runs;
     thrum__loop_run *runs = count <= SIZE_MAX / sizeof *runs ? thrum__alloc(count * sizeof *runs) : NULL;
     if (!runs)
         return thrum__fault(THRUM_ENOMEM, "there is no memory for the results of %zu runs", count);
-    int workers = thrum_executor_workers(ex);
-    int error = thrum__loop_simgrid(simulation->sim, &simulation->setting, workers > 0 ? (uint32_t)workers : 1, runs);
+    int error = thrum__loop_simgrid(simulation->sim, &simulation->setting, processes_for(ex), runs);
     for (size_t i = 0; !error && i < count; i++)
         note(simulation, tally, i, &runs[i]);
     thrum__free(runs);
