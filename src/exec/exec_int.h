@@ -34,6 +34,7 @@
 #include "base/fault.h"
 #include "conc/deque.h"
 #include "conc/ring.h"
+#include "model/data.h"
 #include "model/graph.h"
 #include "model/terms.h"
 #include "model/next.h"
@@ -308,6 +309,8 @@ struct thrum_executor {
     thrum__lock polling;          /* held by whoever polls or waits */
     _Atomic(const void *) poller; /* that thread: the address of its thrum__self */
     thrum_source *sources;        /* the list; changed with both locks, read with either */
+
+    thrum__space space; /* data handles, and where codelets run */
 };
 
 /* The calling thread's worker; NULL outside. */

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Data handles from the inside: what a handle's data looks like, how it is cut, and what it takes to copy it. No threads here:
+ * who may use a handle when is a matter of order (model/order.h), where its content is one of replicas (exec/replica.h).
+ *
+ * Handles are never given back to the allocator before their executor ends. An unregistered one says so by its `kind`, so that
+ * using it gives an error; its memory is used again only when many others have been unregistered after it.
+ */
+#ifndef THRUM_MODEL_DATA_H
+#define THRUM_MODEL_DATA_H
+
+#include <thrum/codelet.h>
+#include <thrum/data.h>
+#include <thrum/device.h>
+
+#include "sys/park.h"
+
+#include <stdatomic.h>
+
+enum thrum__layout_kind {
+    THRUM__VARIABLE,
+    THRUM__VECTOR,
+    THRUM__MATRIX,
+    THRUM__BLOCK,
+    THRUM__TENSOR,
+    THRUM__CSR,
+    THRUM__CUSTOM
+};
+
+enum { THRUM__DATA_LIVE = 0x64617461, THRUM__DATA_GONE = 0x676f6e65 };
+
+struct thrum__access;
+
+/* The newest accesses of a handle, in the order of insertion: see model/order.h. Changed with the space's lock held. */
+typedef struct thrum__front {
+    struct thrum__access *last;    /* the last access that all newer ones wait for; NULL: none that has not ended */
+    struct thrum__access *members; /* the newest group after it (readers, commuters or reducers), the newest first */
+    uint8_t group;                 /* their mode; 0: none */
+    bool written;                  /* it has content for whoever comes next */
+    bool acquired;
+} thrum__front;
+
+/* All handles of one executor. */
+typedef struct thrum__space {
+    thrum_executor *ex;
+    thrum__lock lock;                   /* the order of insertion; the lists below */
+    thrum__lock commute_lock;           /* see model/order.h */
+    thrum_data *first;                  /* live ones */
+    thrum_data *gone_first, *gone_last; /* unregistered ones, the oldest first */
+    size_t live, gone;
+    int nodes;                    /* memory nodes */
+    struct thrum__places *places; /* where codelets run; NULL: no policy and no devices */
+} thrum__space;
+
+struct thrum_data {
+    _Atomic uint32_t kind; /* THRUM__DATA_LIVE, THRUM__DATA_GONE */
+    uint8_t layout;        /* enum thrum__layout_kind */
+    bool owns_home;        /* its home's memory was allocated here */
+    bool overlaps;         /* a part with a shadow: to be read only */
+    uint8_t index_bytes;   /* of CSR */
+    thrum__space *space;
+    size_t bytes;      /* packed */
+    thrum_buffer home; /* on node 0; ptr is NULL until it has memory. extent and stride are those that follow */
+    size_t extent[THRUM_DIMS_MOST], stride[THRUM_DIMS_MOST];
+    size_t packed[THRUM_DIMS_MOST]; /* strides where it is packed: on devices */
+    const thrum_layout *custom;     /* a copy, of custom layouts; else NULL */
+    char *name;                     /* or NULL */
+
+    thrum__front front;
+    struct thrum__replicas *replicas;   /* where its content is; NULL: at home, and nowhere else ever */
+    struct thrum__reduction *reduction; /* model/reduction.h; NULL: none */
+    struct thrum__job *commuter;        /* the commuting task that has it; with the space's commute_lock */
+    struct thrum__job *commuters;       /* those that wait for it; likewise */
+
+    thrum_data *whole; /* of a part; else NULL */
+    size_t offset[THRUM_DIMS_MOST];
+    thrum_data **parts; /* while it is partitioned */
+    size_t part_count;
+    thrum_cut cut;
+    _Atomic uint32_t in_graphs; /* codelet tasks of graphs that name it */
+
+    thrum_data *next, *previous; /* in the space's lists */
+};
+
+/* ---- Spaces ------------------------------------------------------------------------------------------------------- */
+
+void thrum__space_init(thrum__space *space, thrum_executor *ex, int nodes);
+/* Frees all handles, also those that nobody unregistered. */
+void thrum__space_fini(thrum__space *space);
+
+/* ---- Handles ------------------------------------------------------------------------------------------------------ */
+
+/* Whether it is one that can be used in this call: 0, or THRUM_EINVAL with a sentence (NULL, unregistered, of another space;
+ * with `space` NULL of any). */
+int thrum__data_check(const thrum_data *data, const thrum__space *space, const char *what);
+
+/* A new handle with the same layout and shape, without memory at home. NULL without memory. */
+thrum_data *thrum__data_like(const thrum_data *data);
+
+/* Takes it out of its space; its memory stays. The lock is taken inside. */
+void thrum__data_retire(thrum_data *data);
+
+/* Gives it memory at home if it has none: 0 or THRUM_ENOMEM. */
+int thrum__data_make_home(thrum_data *data);
+
+/* How it looks on a device, packed into memory at `ptr` there (CSR: values, then row_start, then columns, each at a multiple of
+ * 64 bytes). `bytes` below is what that takes. */
+void thrum__data_packed_buffer(const thrum_data *data, void *ptr, int node, thrum_buffer *buffer);
+size_t thrum__data_packed_bytes(const thrum_data *data);
+
+/* The copies it takes to bring its content from one node to another, as calls of `each`; node 0 is home, others are packed.
+ * Directions and devices are the caller's to fill in. Returns the first non-zero value of `each`, or 0. Not for custom layouts:
+ * those are packed by their functions first. */
+typedef int thrum__copy_fn(const thrum_copy *copy, void *ctx);
+int thrum__data_copies(const thrum_data *data, void *to, bool to_packed, const void *from, bool from_packed,
+                       thrum__copy_fn *each, void *ctx);
+
+/* A number that stands for its layout and shape, for performance models. */
+uint64_t thrum__data_footprint(const thrum_data *data);
+
+/* Same layout, extents and element size. */
+bool thrum__data_alike(const thrum_data *a, const thrum_data *b);
+
+/* ---- Parts -------------------------------------------------------------------------------------------------------- */
+
+/* Makes the parts: 0, or an error with a sentence (more pieces than elements, a layout that cannot be cut). The whole's home
+ * memory is allocated if it has none, for parts are views of it. Afterwards parts and part_count are set. */
+int thrum__data_cut(thrum_data *data, const thrum_cut *cut, const char *what);
+/* The parts are retired, or, with `keep`, only taken away from the whole: then the caller has them. */
+void thrum__data_uncut(thrum_data *data, bool keep);
+
+#endif
