@@ -89,9 +89,7 @@ thrum_data *thrum_data_custom(thrum_executor *ex, const thrum_layout *layout, vo
 int thrum_data_set_name(thrum_data *data, const char *name)
 {
     int err = thrum__data_check(data, NULL, "thrum_data_set_name");
-    if (!err && (err = thrum__data_set_name(data, name)))
-        thrum__fault(err, "thrum_data_set_name: no memory for the name");
-    return err;
+    return err ? err : thrum__data_set_name(data, name);
 }
 
 const char *thrum_data_name(const thrum_data *data)

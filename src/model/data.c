@@ -356,7 +356,7 @@ int thrum__data_set_name(thrum_data *data, const char *name)
 {
     char *copy = NULL;
     if (name && *name && !(copy = thrum__copy_text(name)))
-        return THRUM_ENOMEM;
+        return thrum__fault(THRUM_ENOMEM, "no memory for the name '%s' of a handle", name);
     thrum__free(data->name);
     data->name = copy;
     return 0;

@@ -133,7 +133,7 @@ int thrum__data_make_home(thrum_data *data);
 enum { THRUM__DATA_TEXT = 120 };
 char *thrum__data_text(const thrum_data *data, char text[THRUM__DATA_TEXT]);
 
-/* 0 or THRUM_ENOMEM. */
+/* 0 or THRUM_ENOMEM with a sentence; then it has the name that it had. NULL takes it away. */
 int thrum__data_set_name(thrum_data *data, const char *name);
 
 /* How it looks on a device, packed into memory at `ptr` there (CSR: values, then row_start, then columns, each at a multiple of
