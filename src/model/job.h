@@ -55,6 +55,7 @@ typedef struct thrum__job {
     const char *name;
     int32_t priority, bucket, worker; /* worker: -1 for any */
     uint32_t count;                   /* accesses */
+    uint32_t bytes;                   /* of all of it, where jobs lie side by side */
     uint8_t kind;                     /* enum thrum__job_kind */
     bool holds_strand;                /* it may be made ready by others than strands of its run: see exec/stream.h */
     bool commutes;                    /* some access does */
