@@ -319,9 +319,9 @@ struct thrum_executor {
     _Atomic(const void *) poller; /* that thread: the address of its thrum__self */
     thrum_source *sources;        /* the list; changed with both locks, read with either */
 
-    thrum__space space;  /* data handles, and where codelets run */
-    thrum__run *service; /* of thrum__call_worker; NULL where nobody needs it */
-    int feeders;         /* ex->lock */
+    thrum__space space;                  /* data handles, and where codelets run */
+    thrum__run *service;                 /* of thrum__call_worker; NULL where nobody needs it */
+    int feeders;                         /* ex->lock */
     _Atomic uint32_t streams, streaming; /* streams that are there; those that take jobs, or have some left */
 };
 

@@ -155,8 +155,7 @@ bool thrum__executor_rests(const thrum_executor *ex)
     if (!all_ended(ex) || atomic_load_explicit(&ex->streaming, memory_order_acquire))
         return false;
     for (int i = d->own; i < atomic_load_explicit(&d->count, memory_order_acquire); i++)
-        if (d->workers[i]->kind != WORKER_FEEDER &&
-            atomic_load_explicit(&d->workers[i]->taken, memory_order_acquire))
+        if (d->workers[i]->kind != WORKER_FEEDER && atomic_load_explicit(&d->workers[i]->taken, memory_order_acquire))
             return false;
     return true;
 }
@@ -663,7 +662,8 @@ int thrum_executor_wait(thrum_executor *ex)
                             "thrum_executor_wait: a task cannot wait for everything on its executor: it is "
                             "part of it");
     if (atomic_load_explicit(&ex->streaming, memory_order_relaxed))
-        return thrum__fault(THRUM_EBUSY, "thrum_executor_wait: a flow takes tasks still; wait for it with thrum_flow_wait");
+        return thrum__fault(THRUM_EBUSY,
+                            "thrum_executor_wait: a flow takes tasks still; wait for it with thrum_flow_wait");
     drain(ex);
     int code = thrum__root_code(&ex->object.root);
     if (!code)

@@ -681,7 +681,8 @@ static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool ope
         if (!looking_since)
             looking_since = now;
         /* Where what others keep to themselves may be something that is looked for here. */
-        if ((handle->work == WORK_GRAPH || handle->work == WORK_STREAM || any || open) && thrum__door_look(w, now) == LOOK_SHOWN)
+        if ((handle->work == WORK_GRAPH || handle->work == WORK_STREAM || any || open) &&
+            thrum__door_look(w, now) == LOOK_SHOWN)
             continue;
         if (now - looking_since < thrum__spin_ns(w->domain)) {
             spin_on(handle, 200);
@@ -798,7 +799,7 @@ int thrum__may_wait(const worker *self, const thrum_handle *handle, const char *
         return thrum__fault(THRUM_EDEADLOCK, "%s: a callback cannot wait for the run or function that called it", what);
     if (waits_for_itself(self, handle))
         return thrum__fault(THRUM_EDEADLOCK, "%s: a task of %s%s%s cannot wait for it to end", what,
-                            handle->graph                ? "a run of graph '"
+                            handle->graph                 ? "a run of graph '"
                             : handle->work == WORK_STREAM ? "a flow"
                                                           : "a submitted function",
                             handle->graph ? handle->graph->names->graph : "", handle->graph ? "'" : "");

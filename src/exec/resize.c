@@ -203,7 +203,8 @@ static int resize_at_rest(thrum_executor *ex, int workers)
         return thrum__fault(THRUM_EBUSY, "thrum_executor_resize: something runs on the executor; wait for it to end");
     if (thrum__has_streams(ex) || ex->space.places)
         return thrum__fault(THRUM_EBUSY, "thrum_executor_resize: the executor has %s",
-                            ex->space.places ? "a policy or devices, which count its workers" : "flows; free them first");
+                            ex->space.places ? "a policy or devices, which count its workers"
+                                             : "flows; free them first");
     if (workers == ex->workers)
         return 0;
     int err = prepare(ex, &plan, workers);

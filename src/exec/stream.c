@@ -384,6 +384,18 @@ void thrum__job_call(thrum__job *job, thrum_kernel_fn *kernel, const thrum_buffe
     w->root = outer;
 }
 
+/* ---- Promises ----------------------------------------------------------------------------------------------------- */
+
+thrum_handle *thrum__promise_new(thrum_executor *ex)
+{
+    return thrum__handle_uncounted(ex, WORK_STREAM);
+}
+
+void thrum__promise_keep(thrum_handle *promise)
+{
+    thrum__handle_lower(promise);
+}
+
 /* ---- Calling one worker ------------------------------------------------------------------------------------------- */
 
 /* The run that such calls belong to never ends: the executor has it until it is freed. */

@@ -47,6 +47,12 @@ int thrum__stream_outcome(thrum__stream *stream);
  * it. */
 void thrum__job_call(thrum__job *job, thrum_kernel_fn *kernel, const thrum_buffer *buffers);
 
+/* ---- Promises ------------------------------------------------------------------------------------------------------ */
+
+/* A handle that ends when somebody says so, once, from any thread: for thrum_wait, and to be released. NULL without memory. */
+thrum_handle *thrum__promise_new(thrum_executor *ex);
+void thrum__promise_keep(thrum_handle *promise);
+
 /* ---- Calling one worker -------------------------------------------------------------------------------------------- */
 
 /* A function that one worker of the executor is to call soon, in a domain; memory of the caller's, zeros at first. */

@@ -45,7 +45,8 @@ static const char *kept_text(thrum_executor *ex, const char *text)
 
 void thrum__watch_begin_job(worker *w, watch *watch, const char *name)
 {
-    watch->info = (thrum_task_info){.name = name, .graph = "", .number = THRUM__EVENT_JOB, .worker = w->domain->base + w->index};
+    watch->info =
+        (thrum_task_info){.name = name, .graph = "", .number = THRUM__EVENT_JOB, .worker = w->domain->base + w->index};
     if (w->ex->observer.begin) {
         thrum_task_info shown = watch->info;
         shown.number = -1;

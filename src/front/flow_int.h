@@ -38,7 +38,9 @@ struct thrum_flow {
     size_t window;
     uint64_t count;
     thrum__job_store store;
+    thrum__job *ready, *last_ready;     /* inserted and ready; while the lock is held */
     struct thrum__recording *recording; /* NULL: tasks run */
+    thrum_handle *arrival;              /* of an acquisition: ends when the data is there (data_use.c) */
 };
 
 /* ---- flow_jobs.c -------------------------------------------------------------------------------------------------- */
@@ -60,6 +62,8 @@ void thrum__flow_ready(thrum__job *job);
 void thrum__flow_ready_at_once(thrum_flow *flow, thrum__job *job);
 /* owner->ended of flows. */
 void thrum__flow_ended(thrum__job *job);
+/* The rest of it, where that was kept back (job->kept). */
+void thrum__flow_end_kept(thrum__job *job);
 /* The function that deques carry for jobs. */
 void thrum__flow_run(void *job);
 /* Runs a codelet's kernel for processors on data at home, as one task of the calling worker. Accesses in modes and data. */
@@ -73,12 +77,17 @@ int thrum__flow_begin(thrum_flow *flow);
 int thrum__flow_fail(thrum_flow *flow, int code);
 /* Before a change: the flow's first error, if it has one. */
 int thrum__flow_error(const thrum_flow *flow);
-/* Makes the job known to order, with the space's lock held; it holds a strand if it has to. True: it is ready. */
-bool thrum__flow_order(thrum_flow *flow, thrum__job *job);
-/* Closes the groups that the access would end: 0 or THRUM_ENOMEM. With the space's lock. */
+/* Takes the space's lock, to insert; waits before where the window is full. Or the flow's error. */
+int thrum__flow_enter(thrum_flow *flow);
+/* Gives it back, and lets go what was inserted meanwhile and is ready. */
+void thrum__flow_unlock(thrum_flow *flow);
+/* In between: closes the group that the access would end: 0 or THRUM_ENOMEM. */
 int thrum__flow_close_group(thrum_flow *flow, thrum_data *data, enum thrum_mode mode);
-/* A job of a kind without codelet, with so many accesses, reserved only. NULL: the flow has failed. With the space's lock. */
+/* A job of a kind without codelet, with so many accesses to be filled in: reserved. NULL without memory. Then committed, with
+ * the argument that is copied (or NULL), and put into order. */
 thrum__job *thrum__flow_job(thrum_flow *flow, enum thrum__job_kind kind, size_t accesses);
+void thrum__flow_commit(thrum_flow *flow, thrum__job *job, const thrum_item *arg);
+void thrum__flow_order(thrum_flow *flow, thrum__job *job);
 
 /* ---- record.c ----------------------------------------------------------------------------------------------------- */
 
@@ -105,7 +114,5 @@ int thrum__items_read(const thrum__space *space, const thrum_codelet *codelet, c
 
 /* Whether an access is allowed by what was inserted before. With the space's lock. */
 int thrum__access_check(const thrum_codelet *codelet, const thrum_data *data, enum thrum_mode mode, const char *what);
-
-const char *thrum__data_label(const thrum_data *data, char *room, size_t size);
 
 #endif

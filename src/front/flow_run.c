@@ -71,11 +71,36 @@ void thrum__flow_ready_at_once(thrum_flow *flow, thrum__job *job)
         thrum__stream_put(flow->stream, job);
 }
 
+/* The parts of a partition that has ended are gone with it. */
+static void dissolve(thrum__job *job)
+{
+    thrum__space *space = flow_of(job)->space;
+    thrum__lock_take(&space->lock);
+    for (uint32_t i = 1; i < job->count; i++)
+        thrum__order_clear(&job->access[i].data->front);
+    thrum__lock_give(&space->lock);
+    for (uint32_t i = 1; i < job->count; i++) {
+        if (space->places)
+            thrum__replicas_free(space->places, job->access[i].data);
+        thrum__data_retire(job->access[i].data);
+    }
+}
+
 /* Saying that it has ended gives its memory back: nothing of it is touched afterwards. The flow stays until its last strand has
  * gone. */
 void thrum__flow_ended(thrum__job *job)
 {
+    if (job->kept)
+        thrum__promise_keep(flow_of(job)->arrival);
+    else
+        thrum__flow_end_kept(job);
+}
+
+void thrum__flow_end_kept(thrum__job *job)
+{
     thrum__job_owner *owner = job->owner;
+    if (job->dissolves)
+        dissolve(job);
     if (job->commutes)
         thrum__commute_leave(job, go);
     thrum__order_end(job, thrum__flow_ready);

@@ -6,16 +6,6 @@
 
 #include <stdio.h>
 
-const char *thrum__data_label(const thrum_data *data, char *room, size_t size)
-{
-    static const char *const kinds[] = {"variable", "vector", "matrix", "block", "tensor", "sparse matrix", "data"};
-    if (data->name)
-        snprintf(room, size, "'%s'", data->name);
-    else
-        snprintf(room, size, "(a %s of %zu bytes without a name)", kinds[data->layout], data->bytes);
-    return room;
-}
-
 static const char *mode_name(uint32_t mode)
 {
     static const char *const names[] = {"", "R", "W", "RW", "SCRATCH", "REDUX", "COMMUTE"};
@@ -24,10 +14,10 @@ static const char *mode_name(uint32_t mode)
 
 /* ---- One by one --------------------------------------------------------------------------------------------------- */
 
-static int read_access(const thrum__space *space, const thrum_codelet *codelet, const thrum_item *item, const char *what,
-                       thrum__terms_of_job *terms, thrum__access *access)
+static int read_access(const thrum__space *space, const thrum_codelet *codelet, const thrum_item *item,
+                       const char *what, thrum__terms_of_job *terms, thrum__access *access)
 {
-    char room[100];
+    char room[THRUM__DATA_TEXT];
     thrum_data *data = (thrum_data *)(uintptr_t)item->ptr;
     if (__builtin_expect(!data || data->space != space ||
                              atomic_load_explicit(&data->kind, memory_order_relaxed) != THRUM__DATA_LIVE,
@@ -36,8 +26,8 @@ static int read_access(const thrum__space *space, const thrum_codelet *codelet, 
         return thrum__data_check(data, space, room);
     }
     if (item->kind == THRUM_MODE_REDUX && !data->reduction)
-        return thrum__fault(THRUM_EDATA, "%s of '%s': handle %s has no reduction; thrum_data_set_reduction gives it one", what,
-                            codelet->name, thrum__data_label(data, room, sizeof room));
+        return thrum__fault(THRUM_EDATA, "%s of '%s': %s has no reduction; thrum_data_set_reduction gives it one", what,
+                            codelet->name, thrum__data_text(data, room));
     access->data = data;
     access->mode = (uint8_t)item->kind;
     terms->accesses++;
@@ -46,7 +36,8 @@ static int read_access(const thrum__space *space, const thrum_codelet *codelet, 
     return 0;
 }
 
-static int read_setting(const thrum_codelet *codelet, const thrum_item *item, const char *what, thrum__terms_of_job *terms)
+static int read_setting(const thrum_codelet *codelet, const thrum_item *item, const char *what,
+                        thrum__terms_of_job *terms)
 {
     switch ((enum thrum_item_kind)item->kind) {
     case THRUM_ITEM_ARG:
@@ -54,8 +45,8 @@ static int read_setting(const thrum_codelet *codelet, const thrum_item *item, co
             return thrum__fault(THRUM_EINVAL, "%s of '%s': THRUM_ARG is given twice; put both into one struct", what,
                                 codelet->name);
         if (!item->ptr && item->bytes)
-            return thrum__fault(THRUM_EINVAL, "%s of '%s': the argument is NULL, but has %zu bytes", what, codelet->name,
-                                item->bytes);
+            return thrum__fault(THRUM_EINVAL, "%s of '%s': the argument is NULL, but has %zu bytes", what,
+                                codelet->name, item->bytes);
         terms->arg = item;
         return 0;
     case THRUM_ITEM_PRIORITY:
@@ -89,14 +80,14 @@ static bool shares(enum thrum_mode mode)
 
 static int check_pair(const thrum_codelet *codelet, const thrum__access *a, const thrum__access *b, const char *what)
 {
-    char room[100];
+    char room[THRUM__DATA_TEXT];
     if (a->data != b->data || (shares(a->mode) && shares(b->mode)) || a->mode == THRUM_MODE_SCRATCH ||
         b->mode == THRUM_MODE_SCRATCH)
         return 0;
-    return thrum__fault(THRUM_EDATA, "%s of '%s': handle %s is used twice, as %s and as %s; name it once, with the mode that "
-                                     "covers both",
-                        what, codelet->name, thrum__data_label(a->data, room, sizeof room), mode_name(a->mode),
-                        mode_name(b->mode));
+    return thrum__fault(THRUM_EDATA,
+                        "%s of '%s': %s is used twice, as %s and as %s; name it once, with the mode that "
+                        "covers both",
+                        what, codelet->name, thrum__data_text(a->data, room), mode_name(a->mode), mode_name(b->mode));
 }
 
 static int check_pairs(const thrum_codelet *codelet, const thrum__access *access, uint32_t count, const char *what)
@@ -133,24 +124,29 @@ int thrum__items_read(const thrum__space *space, const thrum_codelet *codelet, c
 
 static int not_allowed(const thrum_codelet *codelet, const thrum_data *data, enum thrum_mode mode, const char *what)
 {
-    char room[100];
-    const char *label = thrum__data_label(data, room, sizeof room);
+    char room[THRUM__DATA_TEXT];
+    const char *label = thrum__data_text(data, room);
+    if (data->dissolved)
+        return thrum__fault(THRUM_EDATA, "%s of '%s': %s is a part of a partition that has ended", what, codelet->name,
+                            label);
     if (data->parts)
-        return thrum__fault(THRUM_EDATA, "%s of '%s': handle %s is partitioned; use its parts, or unpartition it", what,
+        return thrum__fault(THRUM_EDATA, "%s of '%s': %s is partitioned; use its parts, or unpartition it", what,
                             codelet->name, label);
     if (data->overlaps && !shares(mode))
-        return thrum__fault(THRUM_EDATA,
-                            "%s of '%s': handle %s is a part with a shadow, which overlaps its neighbours: it can be read, but "
-                            "not written",
-                            what, codelet->name, label);
-    return thrum__fault(THRUM_EDATA, "%s of '%s': handle %s is read, but nothing was written to it before", what, codelet->name,
-                        label);
+        return thrum__fault(
+            THRUM_EDATA,
+            "%s of '%s': %s is a part with a shadow, which overlaps its neighbours: it can be read, but "
+            "not written",
+            what, codelet->name, label);
+    return thrum__fault(THRUM_EDATA, "%s of '%s': %s is read, but nothing was written to it before", what,
+                        codelet->name, label);
 }
 
 int thrum__access_check(const thrum_codelet *codelet, const thrum_data *data, enum thrum_mode mode, const char *what)
 {
     bool reads = mode == THRUM_MODE_R || mode == THRUM_MODE_RW || mode == THRUM_MODE_COMMUTE;
-    if (__builtin_expect(data->parts || (data->overlaps && !shares(mode)) || (reads && !data->front.written), 0))
+    if (__builtin_expect(
+            data->parts || data->dissolved || (data->overlaps && !shares(mode)) || (reads && !data->front.written), 0))
         return not_allowed(codelet, data, mode, what);
     return 0;
 }
