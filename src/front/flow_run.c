@@ -123,7 +123,7 @@ static int fail_memory(const thrum__job *job)
 
 static int home_of(const thrum__job *job, thrum_data *data, thrum_buffer *buffer)
 {
-    if (__builtin_expect(!data->home.ptr, 0) && thrum__data_make_home(data))
+    if (thrum__data_make_home(data))
         return fail_memory(job);
     *buffer = data->home;
     return 0;

@@ -5,6 +5,7 @@
  */
 #include "copies.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 static thrum__space space;
@@ -88,6 +89,27 @@ TEST(homes_of_megabytes_are_made_and_dropped)
     assert_int_equal(thrum__data_make_home(data), 0);
     memset(data->home.ptr, 1, data->bytes);
     thrum__data_retire(data);
+}
+
+static void *move_in(void *data)
+{
+    thrum_data *d = data;
+    return thrum__data_make_home(d) ? NULL : d->home.row_start;
+}
+
+TEST(threads_that_need_its_memory_at_once_get_the_same)
+{
+    for (int round = 0; round < 100; round++) {
+        thrum_data *data = sparse(1000, 1000, NULL, NULL, NULL, 8, 4);
+        pthread_t other;
+        void *there, *here;
+        assert_int_equal(pthread_create(&other, NULL, move_in, data), 0);
+        here = move_in(data);
+        pthread_join(other, &there);
+        assert_non_null(here);
+        assert_ptr_equal(here, there);
+        thrum__data_retire(data);
+    }
 }
 
 TEST(a_variable_has_no_dimensions)
@@ -340,6 +362,7 @@ int main(void)
         cmocka_unit_test(a_matrix_knows_its_strides_at_home_and_packed),
         cmocka_unit_test(without_memory_it_is_packed_whatever_the_strides),
         cmocka_unit_test(homes_of_megabytes_are_made_and_dropped),
+        cmocka_unit_test(threads_that_need_its_memory_at_once_get_the_same),
         cmocka_unit_test(a_variable_has_no_dimensions),
         cmocka_unit_test(packed_csr_has_its_three_parts_at_multiples_of_64),
         cmocka_unit_test(csr_without_memory_gets_all_three_arrays),
