@@ -191,6 +191,7 @@ struct worker {
     thrum__root *root;   /* of the task that runs; NULL between tasks */
     thrum__run *run;     /* of the graph's task that runs; NULL outside such */
     uint64_t iteration;  /* of the task that runs, in a pipelined run */
+    uint32_t strands;    /* times that it took up jobs of streams; wraps around */
     domain *domain;
     int depth;        /* modules that it is in the middle of */
     int on_top;       /* open joins and waits that have picked up work, one on top of the other: */
