@@ -348,7 +348,7 @@ void thrum__stream_lighten(thrum__stream *stream)
     if (!feeder)
         return;
     bool small = mark_small(feeder, stream->run);
-    if (thrum__deque_words(&feeder->deque) < HELP_FROM)
+    if (thrum__deque_words(&feeder->deque) < (small ? 1 : HELP_FROM))
         return;
     worker *self = thrum__self, *w = enter(stream->ex);
     if (w)
