@@ -177,10 +177,9 @@ bool thrum__data_alike(const thrum_data *a, const thrum_data *b);
  * on parts change values and columns, and what they write to row_start ends with the part. A part may have no values at all:
  * then extent[0] is 0. */
 int thrum__data_cut(thrum_data *data, const thrum_cut *cut, const char *what);
-/* The parts are retired, or, with `keep`, only taken away from the whole: then the caller has them, and the array `parts`, which
- * it frees with thrum__free. */
+/* The parts are retired, or, with `keep`, only taken away from the whole: then the caller has them, and the array `parts`. */
 void thrum__data_uncut(thrum_data *data, bool keep);
-/* The array that held them, in the latter case. */
+/* Frees that array. */
 void thrum__data_parts_free(thrum_data **parts);
 
 #endif
