@@ -333,13 +333,15 @@ static void give_token(thrum__stream *stream, worker *w)
     }
 }
 
-int thrum__stream_end(thrum__stream *stream, const char *what)
+int thrum__stream_may_end(thrum__stream *stream, const char *what)
+{
+    return thrum__may_wait(thrum__self, stream->handle, what);
+}
+
+void thrum__stream_end(thrum__stream *stream)
 {
     thrum_handle *handle = stream->handle;
     worker *self = thrum__self;
-    int err = thrum__may_wait(self, handle, what);
-    if (err)
-        return err;
     thrum__note_awaited(handle, self);
     worker *w = enter(stream->ex);
     give_token(stream, w);
@@ -347,7 +349,6 @@ int thrum__stream_end(thrum__stream *stream, const char *what)
         thrum__wait_as(w, handle, false);
     leave(w, self);
     thrum_wait(handle);
-    return 0;
 }
 
 int thrum__stream_outcome(thrum__stream *stream)

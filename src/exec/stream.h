@@ -36,9 +36,11 @@ bool thrum__stream_help(thrum__stream *stream);
 /* The same only if very many are ready, which is better than inserting more. */
 void thrum__stream_lighten(thrum__stream *stream);
 
-/* No more jobs until the next begin: waits until all have ended. THRUM_EDEADLOCK in a job of the same stream, and nothing has
- * been done. */
-int thrum__stream_end(thrum__stream *stream, const char *what);
+/* Whether the caller may wait for its end: 0, or THRUM_EDEADLOCK in a job of the same stream. */
+int thrum__stream_may_end(thrum__stream *stream, const char *what);
+
+/* No more jobs until the next begin: waits until all have ended. */
+void thrum__stream_end(thrum__stream *stream);
 
 /* Afterwards, once: 0 or the first error, whose text is then the thread's message. */
 int thrum__stream_outcome(thrum__stream *stream);

@@ -244,12 +244,16 @@ static int close_groups(thrum_flow *flow, const thrum_item *items, size_t count)
 }
 
 /* Of handles that nobody wrote before: whoever combines has to begin with the neutral element. */
-static void note_reductions(const thrum__job *job)
+static void note_reductions(thrum_flow *flow, const thrum__job *job)
 {
+    flow->reduces = true;
     for (uint32_t i = 0; i < job->count; i++) {
         thrum_data *data = job->access[i].data;
-        if (job->access[i].mode == THRUM_MODE_REDUX && data->front.group != THRUM_MODE_REDUX)
+        if (job->access[i].mode != THRUM_MODE_REDUX)
+            continue;
+        if (data->front.group != THRUM_MODE_REDUX)
             data->reduced_unwritten = !data->front.written;
+        data->reducer = flow;
     }
 }
 
@@ -295,7 +299,7 @@ static void add_job(thrum_flow *flow, thrum__job *job, const thrum_codelet *code
     job->commutes = terms->commutes;
     thrum__flow_commit(flow, job, terms->arg);
     if (terms->reduces)
-        note_reductions(job);
+        note_reductions(flow, job);
     flow->count++;
     thrum__flow_order(flow, job);
 }
@@ -372,13 +376,38 @@ static void clear_jobs(thrum_flow *flow, bool all)
     thrum__lock_give(&flow->space->lock);
 }
 
+/* Graphs, which do not know of groups, may use the handles when the flows have been waited for: so the flow that was the last to
+ * reduce into one puts its copies together. */
+static int close_reductions_locked(thrum_flow *flow)
+{
+    int err = 0;
+    for (thrum_data *data = flow->space->first; data && !err; data = data->next)
+        if (data->front.group == THRUM_MODE_REDUX && data->reducer == flow)
+            err = thrum__flow_close_group(flow, data, THRUM_MODE_RW);
+    return err;
+}
+
+static void close_reductions(thrum_flow *flow)
+{
+    if (!flow->reduces)
+        return;
+    flow->reduces = false;
+    thrum__lock_take(&flow->space->lock);
+    int err = close_reductions_locked(flow);
+    thrum__flow_unlock(flow);
+    if (err)
+        thrum__flow_fail(flow, err);
+}
+
 static int wait_for_all(thrum_flow *flow, const char *what)
 {
     if (!flow->begun)
         return 0;
-    int err = thrum__stream_end(flow->stream, what);
+    int err = thrum__stream_may_end(flow->stream, what);
     if (err)
         return err;
+    close_reductions(flow);
+    thrum__stream_end(flow->stream);
     flow->begun = false;
     clear_jobs(flow, false);
     err = thrum__stream_outcome(flow->stream);

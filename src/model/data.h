@@ -72,6 +72,7 @@ struct thrum_data {
     struct thrum__replicas *replicas;   /* where its content is; NULL: at home, and nowhere else ever */
     struct thrum__reduction *reduction; /* model/reduction.h; NULL: none */
     bool reduced_unwritten;             /* its reducers found no content: with the space's lock */
+    const struct thrum_flow *reducer;   /* the flow of the newest of them; likewise, and only to be compared */
     bool dissolved;                     /* a part whose partition has ended: with the space's lock */
     struct thrum_flow *acquired;        /* by the main program, with this job: see front/data_use.c */
     struct thrum__job *acquired_by;
