@@ -297,10 +297,22 @@ bool thrum__stream_help(thrum__stream *stream)
     worker *self = thrum__self;
     if (stream->ex->space.places)
         return thrum__place_help(stream->ex->space.places);
-    worker *w = stream->feeder ? enter(stream->ex) : NULL;
-    bool any = w && drain(w, stream, thrum__deque_words(&stream->feeder->deque) / 2);
+    worker *w = enter(stream->ex);
+    bool any = w && stream->feeder && drain(w, stream, thrum__deque_words(&stream->feeder->deque) / 2);
+    if (w && !any)
+        any = thrum__help_once(w, stream->handle, w == self);
     leave(w, self);
     return any;
+}
+
+void thrum__stream_nap(int64_t ns)
+{
+    worker *self = thrum__self;
+    if (self)
+        thrum__step_aside(self);
+    thrum__sleep_ns(ns);
+    if (self)
+        thrum__step_back(self);
 }
 
 void thrum__stream_lighten(thrum__stream *stream)

@@ -104,7 +104,7 @@ static void wait_for_room(thrum_flow *flow)
         if (thrum__stream_help(flow->stream))
             looks = 0;
         else if (looks > LOOKS)
-            thrum__sleep_ns(NAP_NS);
+            thrum__stream_nap(NAP_NS);
         else
             thrum__relax();
     }
@@ -132,7 +132,7 @@ static void job_init(thrum_flow *flow, thrum__job *job, enum thrum__job_kind kin
     job->worker = -1;
     job->count = accesses;
     job->kind = (uint8_t)kind;
-    job->holds_strand = job->commutes = job->first_content = job->kept = job->dissolves = false;
+    job->holds_strand = job->commutes = job->first_content = job->kept = job->dissolves = job->unregisters = false;
     job->placing = NULL;
 }
 
@@ -257,6 +257,18 @@ static void note_reductions(thrum_flow *flow, const thrum__job *job)
     }
 }
 
+static int check_worker(const thrum_flow *flow, const thrum_codelet *codelet, int worker)
+{
+    int workers = thrum__own_workers(flow->owner.ex);
+    if (worker < workers)
+        return 0;
+    if (workers == 0)
+        return thrum__fault(THRUM_EINVAL, "thrum_insert of '%s': worker %d, but the executor has no threads",
+                            codelet->name, worker);
+    return thrum__fault(THRUM_EINVAL, "thrum_insert of '%s': worker %d, but the executor has those from 0 to %d",
+                        codelet->name, worker, workers - 1);
+}
+
 int thrum__check_implementation(const thrum_flow *flow, const thrum_codelet *codelet, const thrum__terms_of_job *terms)
 {
     const thrum__places *places = flow->space->places;
@@ -268,10 +280,7 @@ int thrum__check_implementation(const thrum_flow *flow, const thrum_codelet *cod
             "thrum_insert: codelet '%s' has no implementation for processors, and the executor has nothing "
             "else",
             codelet->name);
-    if (terms->worker >= 0 && terms->worker >= thrum_executor_workers(flow->owner.ex))
-        return thrum__fault(THRUM_EINVAL, "thrum_insert of '%s': worker %d, but the executor has those from 0 to %d",
-                            codelet->name, terms->worker, thrum_executor_workers(flow->owner.ex) - 1);
-    return 0;
+    return terms->worker < 0 ? 0 : check_worker(flow, codelet, terms->worker);
 }
 
 /* Where all data is at home, memory is made when the first task that writes it is inserted: so workers just use it. */

@@ -215,11 +215,19 @@ static bool is_cancelled(const thrum__job *job)
     return thrum__is_cancelled(__atomic_load_n(&job->owner->root->attention, __ATOMIC_RELAXED));
 }
 
+/* Copies that are not combined begin anew with the next group. */
+static void leave_out(const thrum__job *job)
+{
+    thrum__reduction *reduction = job->kind == THRUM__JOB_COMBINE ? job->access[0].data->reduction : NULL;
+    for (size_t i = 0; reduction && i < reduction->count; i++)
+        reduction->copies[i]->begun = false;
+}
+
 void thrum__flow_run(void *arg)
 {
     thrum__job *job = arg;
     if (__builtin_expect(is_cancelled(job), 0))
-        ;
+        leave_out(job);
     else if (job->kind == THRUM__JOB_COMBINE)
         thrum__combine_at_home(job->access[0].data, job->first_content);
     else

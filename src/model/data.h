@@ -35,7 +35,8 @@ struct thrum__access;
 typedef struct thrum__front {
     struct thrum__access *last;    /* the last access that all newer ones wait for; NULL: none that has not ended */
     struct thrum__access *members; /* the newest group after it (readers, commuters or reducers), the newest first */
-    uint8_t group;                 /* their mode; 0: none */
+    struct thrum__access *scratch; /* accesses that have no order; but the handle must not go before them */
+    uint8_t group;                 /* the members' mode; 0: none */
     bool written;                  /* it has content for whoever comes next */
     bool acquired;
 } thrum__front;

@@ -42,13 +42,13 @@ struct follower {
     struct data_program *program;
     uint64_t seed;
     thrum_executor *ex;
-    bool fails;
+    bool threadless, fails;
 };
 
 static void *follow(void *arg)
 {
     struct follower *follower = arg;
-    program_run(follower->program, follower->seed, follower->ex, follower->fails);
+    program_run(follower->program, follower->seed, follower->ex, follower->threadless, follower->fails);
     return NULL;
 }
 
@@ -72,11 +72,12 @@ static void trial(struct stress_course *course, struct setting *settings, size_t
     struct setting *setting = &settings[random_below(&random, count)];
     bool own = random_chance(&random, 5), two = random_chance(&random, 15);
     thrum_executor *ex = take_executor(setting, own);
-    struct follower other = {&programs[1], random_next(&random), ex, random_chance(&random, 15)};
+    struct follower other = {&programs[1], random_next(&random), ex, setting->config.threadless,
+                             random_chance(&random, 15)};
     pthread_t thread;
     if (two)
         pthread_create(&thread, NULL, follow, &other);
-    program_run(&programs[0], random_next(&random), ex, random_chance(&random, 15));
+    program_run(&programs[0], random_next(&random), ex, setting->config.threadless, random_chance(&random, 15));
     if (two)
         pthread_join(thread, NULL);
     for (int i = 0; i <= two; i++)

@@ -171,22 +171,27 @@ static inline void scratch_check(const struct step *step, const thrum_buffer *b)
                 step_wrong(step, "somebody else wrote to its scratch memory", i);
 }
 
-static inline bool gather(const struct step *step, const thrum_buffer *b, words_of_uses value)
+static inline bool is_given_right(const struct step *step, const thrum_buffer *b)
+{
+    for (size_t i = 0; i < step->uses; i++)
+        if (!has_shape(&b[i], step->use[i].view)) {
+            step_wrong(step, "the kernel was given something of another shape", i);
+            return false;
+        }
+    return true;
+}
+
+static inline void gather(const struct step *step, const thrum_buffer *b, words_of_uses value)
 {
     for (size_t i = 0; i < step->uses; i++) {
         const struct view *view = step->use[i].view;
         enum thrum_mode mode = step->use[i].mode;
-        if (!has_shape(&b[i], view)) {
-            step_wrong(step, "the kernel was given something of another shape", i);
-            return false;
-        }
         if (view->object->kind == CSR && step->checked && (mode_reads(mode) || mode == THRUM_MODE_COMMUTE) &&
             !has_structure(&b[i], view))
             step_wrong(step, "where rows begin, or the columns, are not as written", i);
         for (size_t k = 0; k < view->words; k++)
             value[i][k] = mode_reads(mode) || mode_adds(mode) ? *word_at(&b[i], view->object, k) : 0;
     }
-    return true;
 }
 
 static inline void scatter(const struct step *step, const thrum_buffer *b, words_of_uses value)
@@ -205,9 +210,10 @@ static void step_kernel(const thrum_buffer *b, const void *arg)
 {
     const struct step *step = arg;
     words_of_uses value;
-    scratch_fill(step, b);
-    if (!gather(step, b, value))
+    if (!is_given_right(step, b))
         return;
+    scratch_fill(step, b);
+    gather(step, b, value);
     spin(step->spin);
     uint64_t hash = effect(step->use, step->uses, step->seed, value);
     if (step->checked && hash != step->expected)
@@ -418,7 +424,8 @@ static inline size_t fill_items(struct data_program *program, const struct step 
 
 static const char *const mode_names[] = {"", "R", "W", "RW", "SCRATCH", "REDUX", "COMMUTE"};
 
-static inline void insert_step(struct data_program *program, struct program_flow *to, struct step *step)
+/* Whether it was taken: a flow that has failed takes nothing. */
+static inline bool insert_step(struct data_program *program, struct program_flow *to, struct step *step)
 {
     thrum_item items[ACCESSES_MOST + 6];
     size_t count = fill_items(program, step, items);
@@ -430,13 +437,14 @@ static inline void insert_step(struct data_program *program, struct program_flow
     program_say("\n");
     int code = thrum_insert_items(program->recording ? program->recording : to->flow, codelet, items, count);
     if (code == FAILURE && to->fails)
-        return;
+        return false;
     if (!program_ok(program, code, "thrum_insert"))
-        return;
+        return false;
     to->fails |= step->fails;
     program->has_failed |= step->fails;
     if (program->recording && program->recordings < RECORDED_MOST)
         program->recorded[program->recordings++] = *step;
+    return true;
 }
 
 static inline void do_insert(struct data_program *program)
@@ -448,11 +456,14 @@ static inline void do_insert(struct data_program *program)
     step.fails = program->fails && !program->has_failed && random_chance(&program->random, 10);
     if (!program->replays)
         step.inner = pick_inner(program);
+    bool written[ACCESSES_MOST];
+    for (size_t i = 0; i < step.uses; i++)
+        written[i] = step.use[i].view->written;
     if (!program->replays)
         step.expected = oracle_step(step.use, step.uses, step.seed, NULL, NULL);
-    insert_step(program, pick_flow(program), &step);
-    for (size_t i = 0; program->replays && i < step.uses; i++)
-        step.use[i].view->written |= step.use[i].mode != THRUM_MODE_R && step.use[i].mode != THRUM_MODE_SCRATCH;
+    bool taken = insert_step(program, pick_flow(program), &step);
+    for (size_t i = 0; i < step.uses; i++)
+        step.use[i].view->written = taken ? written[i] || mode_writes(step.use[i].mode) : written[i];
 }
 
 /* ---- The main program's own access -------------------------------------------------------------------------------- */
@@ -566,12 +577,18 @@ static inline int depth_of(const struct view *view)
     return depth;
 }
 
+/* Where rows begin has been written, by a task that was not left out. */
+static inline bool has_rows(const struct data_program *program, const struct view *view)
+{
+    return view->written && view->words > 0 && (view->object->memory || !program->fails);
+}
+
 /* True if it has been cut. */
 static inline bool do_partition_of(struct data_program *program, struct view *view)
 {
     thrum_cut cut;
     if (!view || view->object->dims == 0 || depth_of(view) > 1 || program->views + PARTS_MOST > VIEWS_MOST ||
-        (view->object->kind == CSR && (!view->written || view->words == 0)))
+        (view->object->kind == CSR && !has_rows(program, view)))
         return false;
     size_t parts = pick_cut(program, view, &cut);
     struct program_flow *to = pick_flow(program);
@@ -723,7 +740,7 @@ static inline void record(struct data_program *program, thrum_graph *graph, bool
     }
     struct view *cut = parts ? pick_view(program) : NULL;
     bool is_cut = cut && random_chance(&program->random, 70) && cut->object->kind != CSR && do_partition_of(program, cut);
-    for (size_t i = random_between(&program->random, 1, RECORDED_MOST); i > 0; i--)
+    for (size_t i = random_between(&program->random, 1, RECORDED_MOST - 1); i > 0; i--)
         do_insert(program);
     if (is_cut) {
         unpartition_from(program, first_view);
@@ -812,10 +829,11 @@ static inline void do_something(struct data_program *program)
         do_record(program);
 }
 
-static inline void program_begin(struct data_program *program, uint64_t seed, thrum_executor *ex, bool fails)
+static inline void program_begin(struct data_program *program, uint64_t seed, thrum_executor *ex, bool threadless,
+                                 bool fails)
 {
     *program = (struct data_program){.random = random_new(seed), .ex = ex, .fails = fails};
-    program->places = thrum_executor_workers(ex);
+    program->places = threadless ? 0 : thrum_executor_workers(ex);
     program->failed_once = fails;
     size_t objects = random_between(&program->random, 1, 8);
     program->flows = random_between(&program->random, 1, FLOWS_MOST);
@@ -867,9 +885,10 @@ static inline void program_end(struct data_program *program)
     }
 }
 
-static inline void program_run(struct data_program *program, uint64_t seed, thrum_executor *ex, bool fails)
+static inline void program_run(struct data_program *program, uint64_t seed, thrum_executor *ex, bool threadless,
+                               bool fails)
 {
-    program_begin(program, seed, ex, fails);
+    program_begin(program, seed, ex, threadless, fails);
     go_on(program, random_between(&program->random, 5, 120));
     if (fails && !program->wrong) {
         recover(program);

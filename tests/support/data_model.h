@@ -13,7 +13,7 @@
 #include "random.h"
 #include "test.h"
 
-enum { WORDS_MOST = 96, ACCESSES_MOST = 5, ROWS_MOST = 8, PARTS_MOST = 12, DIMS = 4 };
+enum { WORDS_MOST = 128, ACCESSES_MOST = 5, ROWS_MOST = 8, PARTS_MOST = 12, DIMS = 4 };
 
 enum object_kind { VARIABLE, VECTOR, MATRIX, BLOCK, TENSOR, CSR, CUSTOM, OBJECT_KINDS };
 
@@ -177,6 +177,11 @@ static inline bool mode_reads(enum thrum_mode mode)
 static inline bool mode_adds(enum thrum_mode mode)
 {
     return mode == THRUM_MODE_COMMUTE || mode == THRUM_MODE_REDUX;
+}
+
+static inline bool mode_writes(enum thrum_mode mode)
+{
+    return mode != THRUM_MODE_R && mode != THRUM_MODE_SCRATCH;
 }
 
 static inline uint64_t hash_of_reads(const struct use *use, size_t uses, uint64_t seed, words_of_uses value)
