@@ -24,7 +24,7 @@ static bool is_empty(const thrum__job *job)
 /* ---- Ready -------------------------------------------------------------------------------------------------------- */
 
 /* Jobs that do nothing end at once, and may make others ready that do nothing either: those are kept in a list, so that the
- * stack does not grow with their number. */
+ * stack does not grow with their number. There they need a strand: the one of whoever made them ready may go before. */
 static _Thread_local struct {
     thrum__job *first;
     bool ending;
@@ -32,6 +32,8 @@ static _Thread_local struct {
 
 static void end_at_once(thrum__job *job)
 {
+    if (at_once.ending && !job->holds_strand)
+        thrum__stream_hold(job);
     job->next = at_once.first;
     at_once.first = job;
     if (at_once.ending)
