@@ -710,6 +710,8 @@ bool thrum__stand_down(worker *w, found *f);
 /* Leaves for something else that it has found: what it may have been handed goes to the queue. */
 void thrum__stand_down_busy(worker *w);
 void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task);
+/* The same for one thing that there is to do; false: nothing. */
+bool thrum__help_once(worker *w, thrum_handle *handle, bool in_task);
 /* The same with whatever there is to do. */
 void thrum__wait_open_as(worker *w, thrum_handle *handle, bool in_task);
 /* The task that `self` runs, if any, is going to wait for the handle. */

@@ -323,8 +323,10 @@ bool thrum__stream_help(thrum__stream *stream)
     worker *self = thrum__self;
     if (stream->ex->space.places)
         return thrum__place_help(stream->ex->space.places);
-    worker *w = stream->feeder ? enter(stream->ex) : NULL;
-    bool any = w && drain(w, stream, thrum__deque_words(&stream->feeder->deque) / 2);
+    worker *w = enter(stream->ex);
+    bool any = w && stream->feeder && drain(w, stream, thrum__deque_words(&stream->feeder->deque) / 2);
+    if (w && !any)
+        any = thrum__help_once(w, stream->handle, w == self);
     leave(w, self);
     return any;
 }
@@ -340,6 +342,16 @@ static bool mark_small(worker *feeder, thrum__run *run)
     atomic_store_explicit(&feeder->inside, atomic_load_explicit(&feeder->inside, memory_order_relaxed) + 2,
                           memory_order_release);
     return small;
+}
+
+void thrum__stream_nap(int64_t ns)
+{
+    worker *self = thrum__self;
+    if (self)
+        thrum__step_aside(self);
+    thrum__sleep_ns(ns);
+    if (self)
+        thrum__step_back(self);
 }
 
 void thrum__stream_lighten(thrum__stream *stream)
@@ -378,13 +390,15 @@ static void give_token(thrum__stream *stream, worker *w)
     }
 }
 
-int thrum__stream_end(thrum__stream *stream, const char *what)
+int thrum__stream_may_end(thrum__stream *stream, const char *what)
+{
+    return thrum__may_wait(thrum__self, stream->handle, what);
+}
+
+void thrum__stream_end(thrum__stream *stream)
 {
     thrum_handle *handle = stream->handle;
     worker *self = thrum__self;
-    int err = thrum__may_wait(self, handle, what);
-    if (err)
-        return err;
     thrum__note_awaited(handle, self);
     worker *w = enter(stream->ex);
     give_token(stream, w);
@@ -392,7 +406,6 @@ int thrum__stream_end(thrum__stream *stream, const char *what)
         thrum__wait_as(w, handle, false);
     leave(w, self);
     thrum_wait(handle);
-    return 0;
 }
 
 int thrum__stream_outcome(thrum__stream *stream)
