@@ -48,66 +48,15 @@ cholesky_runtime *cholesky_begin(const cholesky *c, int workers)
     return runtime;
 }
 
-static void right_looking(const cholesky *c)
+/* Left-looking, tile by tile: all updates of a tile, one after the other, while it is in the nearest cache. Of six orders that
+ * were measured in turn it was the fastest with tiles of 64 and as fast as any with 128 and 256. */
+void cholesky_run(cholesky_runtime *runtime)
 {
-    for (int k = 0; k < c->tiles; k++) {
-        for (int i = k; i < c->tiles; i++)
-            cholesky_do(c, (cholesky_step){i, k, k});
-        for (int j = k + 1; j < c->tiles; j++)
-            for (int i = j; i < c->tiles; i++)
-                cholesky_do(c, (cholesky_step){i, j, k});
-    }
-}
-
-static void right_looking_rows(const cholesky *c)
-{
-    for (int k = 0; k < c->tiles; k++) {
-        for (int i = k; i < c->tiles; i++)
-            cholesky_do(c, (cholesky_step){i, k, k});
-        for (int i = k + 1; i < c->tiles; i++)
-            for (int j = k + 1; j <= i; j++)
-                cholesky_do(c, (cholesky_step){i, j, k});
-    }
-}
-
-static void left_looking(const cholesky *c)
-{
+    const cholesky *c = runtime->matrix;
     for (int j = 0; j < c->tiles; j++)
         for (int i = j; i < c->tiles; i++)
             for (int k = 0; k <= j; k++)
                 cholesky_do(c, (cholesky_step){i, j, k});
-}
-
-static void left_looking_k(const cholesky *c)
-{
-    for (int j = 0; j < c->tiles; j++)
-        for (int k = 0; k <= j; k++)
-            for (int i = j; i < c->tiles; i++)
-                cholesky_do(c, (cholesky_step){i, j, k});
-}
-
-static void up_looking(const cholesky *c)
-{
-    for (int i = 0; i < c->tiles; i++)
-        for (int j = 0; j <= i; j++)
-            for (int k = 0; k <= j; k++)
-                cholesky_do(c, (cholesky_step){i, j, k});
-}
-
-static void up_looking_right(const cholesky *c)
-{
-    for (int i = 0; i < c->tiles; i++)
-        for (int k = 0; k <= i; k++)
-            for (int j = k; j <= i; j++)
-                cholesky_do(c, (cholesky_step){i, j, k});
-}
-
-void cholesky_run(cholesky_runtime *runtime)
-{
-    const char *o = getenv("ORDER");
-    static void (*const orders[])(const cholesky *) = {right_looking,  right_looking_rows, left_looking,
-                                                       left_looking_k, up_looking,         up_looking_right};
-    orders[o ? atoi(o) : 0](runtime->matrix);
 }
 
 void cholesky_end(cholesky_runtime *runtime)
