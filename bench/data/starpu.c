@@ -115,7 +115,7 @@ static void run_8(void *data[], void *arg)
     body((void *)STARPU_VARIABLE_GET_PTR(data[7]));
 }
 
-/* Without models: all tasks are alike, and dmda is faster when it need not look for them. */
+/* Without models: all tasks are alike, so there is nothing that dmda could learn from them. */
 static struct starpu_codelet codelet_1 = {.cpu_funcs = {run_1}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "one"};
 static struct starpu_codelet codelet_3 = {
     .cpu_funcs = {run_3}, .nbuffers = 3, .modes = {STARPU_R, STARPU_R, STARPU_RW}, .name = "three"};
