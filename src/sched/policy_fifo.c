@@ -35,10 +35,12 @@ static void push(void *state, const thrum_world *world, thrum_job *job, int from
 static thrum_job *pop(void *state, const thrum_world *world, int worker)
 {
     fifo *f = state;
-    thrum_job *job = thrum__shelf_take(&f->jobs, world, worker);
+    thrum_job *job = thrum__shelf_first_for(&f->jobs, world, worker);
     thrum__idlers_note(&f->idlers, worker, !job);
-    if (job)
+    if (job) {
+        thrum__shelf_remove(&f->jobs, job);
         thrum__idlers_wake_for_shelf(&f->idlers, world, &f->jobs);
+    }
     return job;
 }
 

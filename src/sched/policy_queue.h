@@ -32,7 +32,7 @@ static inline unsigned thrum__arch_set(const thrum_job *job)
 /* Doubly linked: `link` is the next job, `mark` the one before. */
 typedef struct thrum__list {
     thrum_job *first, *last;
-    uint64_t count;
+    uint64_t of_arch[THRUM_ARCHS]; /* how many have an implementation for it */
 } thrum__list;
 
 void thrum__list_prepend(thrum__list *list, thrum_job *job);
@@ -43,17 +43,40 @@ void thrum__list_remove(thrum__list *list, thrum_job *job);
 thrum_job *thrum__list_first_for(const thrum__list *list, const thrum_world *world, int worker);
 thrum_job *thrum__list_last_for(const thrum__list *list, const thrum_world *world, int worker);
 
-/* ---- Shelves of lists --------------------------------------------------------------------------------------------- */
+/* ---- Heaps -------------------------------------------------------------------------------------------------------- */
+
+/* The most urgent on top: by priority, then the oldest. */
+static inline bool thrum__more_urgent(const thrum_job *a, const thrum_job *b)
+{
+    return a->priority != b->priority ? a->priority > b->priority : a->number < b->number;
+}
+
+/* A pairing heap (Fredman, Sedgewick, Sleator, Tarjan 1986), which needs two pointers a job: `link` is the next child of the
+ * same parent, `mark` the first child. Adding is O(1), taking O(log n) amortised. */
+typedef struct thrum__heap {
+    thrum_job *top;
+} thrum__heap;
+
+void thrum__heap_add(thrum__heap *heap, thrum_job *job);
+thrum_job *thrum__heap_take(thrum__heap *heap); /* the most urgent; NULL if there is none */
+/* The most urgent that the worker can run; NULL if there is none. */
+thrum_job *thrum__heap_take_for(thrum__heap *heap, const thrum_world *world, int worker);
+
+/* ---- Shelves ------------------------------------------------------------------------------------------------------ */
 
 typedef struct thrum__shelf {
     thrum__list of[THRUM__ARCH_SETS];
 } thrum__shelf;
 
-/* The oldest, by number, that the worker can run is taken out; NULL if there is none. */
-thrum_job *thrum__shelf_take(thrum__shelf *shelf, const thrum_world *world, int worker);
+/* The oldest, by number, that the worker can run; NULL if there is none. It stays in its list. */
+thrum_job *thrum__shelf_first_for(const thrum__shelf *shelf, const thrum_world *world, int worker);
 static inline void thrum__shelf_append(thrum__shelf *shelf, thrum_job *job)
 {
     thrum__list_append(&shelf->of[thrum__arch_set(job)], job);
+}
+static inline void thrum__shelf_remove(thrum__shelf *shelf, thrum_job *job)
+{
+    thrum__list_remove(&shelf->of[thrum__arch_set(job)], job);
 }
 
 /* ---- Idlers ------------------------------------------------------------------------------------------------------- */
@@ -74,7 +97,7 @@ void thrum__idlers_note(thrum__idlers *idlers, int worker, bool idle);
 bool thrum__idlers_wake(thrum__idlers *idlers, const thrum_world *world, int worker);
 bool thrum__idlers_wake_for(thrum__idlers *idlers, const thrum_world *world, const thrum_job *job);
 
-/* Wakes one for the first job in each place. */
+/* Wakes one for the first job in each place of the shelf. */
 void thrum__idlers_wake_for_shelf(thrum__idlers *idlers, const thrum_world *world, const thrum__shelf *shelf);
 
 #endif
