@@ -53,7 +53,8 @@ struct thrum_world {
     double (*seconds)(const thrum_world *world, const thrum_job *job, int worker);
 
     /* How long it would take to bring what the job reads and is not there to this memory node, if its links had nothing else
-     * to do (what is on its way there already counts as there); whether one piece of data is there, up to date; and how long this many bytes take between two nodes. */
+     * to do (what is on its way there already counts as there); whether one piece of data is there, up to date; and how long
+     * this many bytes take between two nodes. */
     double (*transfer_seconds)(const thrum_world *world, const thrum_job *job, int node);
     bool (*is_on)(const thrum_world *world, const thrum_data *data, int node);
     double (*link_seconds)(const thrum_world *world, int from, int to, size_t bytes);
