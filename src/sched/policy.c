@@ -118,7 +118,7 @@ int thrum_policy_register(const thrum_policy *policy)
 
 /* ---- Plug-ins ----------------------------------------------------------------------------------------------------- */
 
-/* The library is never closed, not even one that is no good: its functions may have been called when it was loaded. */
+/* NODELETE: the library stays. */
 static const thrum_policy *load(const char *path)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

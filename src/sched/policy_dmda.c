@@ -57,7 +57,7 @@ static double later(double a, double b)
 
 static double expected_end(const thrum__lane *lane, double now)
 {
-    return later(now, lane->in_hand ? lane->since + lane->hand_cost : now) + lane->waiting_cost;
+    return later(now, lane->since + lane->hand_cost) + lane->waiting_cost;
 }
 
 static double expected_arrival(const thrum__dmda *d, const thrum_world *world, const thrum_job *job, int node,
@@ -112,7 +112,7 @@ void thrum__dmda_push(thrum__dmda *d, const thrum__lane_order *order, const thru
 {
     if (place(d, order, world, job))
         return;
-    thrum__shelf_append(&d->undecided, job);
+    thrum__heaps_add(&d->undecided, job);
     thrum__idlers_wake_for(&d->idlers, world, job);
 }
 
@@ -123,7 +123,7 @@ static thrum_job *take_waiting(thrum__lane *lane, const thrum__lane_order *order
     thrum_job *job = order->take(lane, world, worker);
     if (!job)
         return NULL;
-    lane->waiting_cost = --lane->waiting ? lane->waiting_cost - job->key : 0; /* no rounding is carried on */
+    lane->waiting_cost = --lane->waiting ? lane->waiting_cost - job->key : 0;
     return job;
 }
 
@@ -131,11 +131,12 @@ static thrum_job *take_waiting(thrum__lane *lane, const thrum__lane_order *order
 static thrum_job *take_undecided(thrum__dmda *d, const thrum__lane_order *order, const thrum_world *world, int worker)
 {
     thrum_job *job;
-    while ((job = thrum__shelf_first_for(&d->undecided, world, worker))) {
+    while ((job = thrum__heaps_take_for(&d->undecided, world, worker))) {
         const thrum_job *first = order->first(&d->lanes[worker]);
-        if (first && order->sooner(first, job))
+        if (first && order->sooner(first, job)) {
+            thrum__heaps_add(&d->undecided, job);
             return NULL;
-        thrum__shelf_remove(&d->undecided, job);
+        }
         if (!place(d, order, world, job))
             break;
     }
@@ -148,21 +149,23 @@ thrum_job *thrum__dmda_pop(thrum__dmda *d, const thrum__lane_order *order, const
     thrum_job *job = take_undecided(d, order, world, worker);
     if (!job)
         job = take_waiting(lane, order, world, worker);
-    thrum__idlers_note(&d->idlers, worker, !job);
+    thrum__idlers_popped(&d->idlers, worker, job);
     if (!job)
         return NULL;
-    if (lane->in_hand++ == 0)
+    if (d->idlers.of[worker].in_hands == 1)
         lane->since = world->now(world);
     lane->hand_cost += job->key;
-    thrum__idlers_wake_for_shelf(&d->idlers, world, &d->undecided);
+    thrum__idlers_wake_for_heaps(&d->idlers, world, &d->undecided);
     return job;
 }
 
 void thrum__dmda_done(void *state, const thrum_world *world, const thrum_job *job, int worker, double seconds)
 {
-    thrum__lane *lane = &((thrum__dmda *)state)->lanes[worker];
+    thrum__dmda *d = state;
+    thrum__lane *lane = &d->lanes[worker];
     (void)seconds;
-    lane->hand_cost = --lane->in_hand ? lane->hand_cost - job->key : 0;
+    thrum__idlers_done(&d->idlers, worker);
+    lane->hand_cost = d->idlers.of[worker].in_hands ? lane->hand_cost - job->key : 0; /* no rounding is carried on */
     lane->since = world->now(world);
 }
 
@@ -187,12 +190,14 @@ static thrum_job *take(thrum__lane *lane, const thrum_world *world, int worker)
     return job;
 }
 
-static bool older(const thrum_job *a, const thrum_job *b)
-{
-    return a->number < b->number;
-}
+static const thrum__lane_order by_age = {.add = add, .first = first, .take = take, .sooner = thrum__older};
 
-static const thrum__lane_order by_age = {.add = add, .first = first, .take = take, .sooner = older};
+static int begin(void *state, const thrum_world *world)
+{
+    for (unsigned set = 0; set < THRUM__ARCH_SETS; set++)
+        ((thrum__dmda *)state)->undecided.of[set].by_age = true;
+    return thrum__dmda_begin(state, world);
+}
 
 static void push(void *state, const thrum_world *world, thrum_job *job, int from)
 {
@@ -209,7 +214,7 @@ const thrum_policy thrum__policy_dmda = {
     .name = "dmda",
     .about = "each job to the worker that will finish it first, transfers included",
     .state_bytes = sizeof(thrum__dmda),
-    .begin = thrum__dmda_begin,
+    .begin = begin,
     .end = thrum__dmda_end,
     .push = push,
     .pop = pop,

@@ -23,6 +23,7 @@ int thrum__ws_begin(void *state, const thrum_world *world);
 void thrum__ws_end(void *state, const thrum_world *world);
 void thrum__ws_push(void *state, const thrum_world *world, thrum_job *job, int from);
 thrum_job *thrum__ws_pop(void *state, const thrum_world *world, int worker);
+void thrum__ws_done(void *state, const thrum_world *world, const thrum_job *job, int worker, double seconds);
 
 /* ---- dmda and dmdas: policy_dmda.c -------------------------------------------------------------------------------- */
 
@@ -34,13 +35,13 @@ typedef struct thrum__lane {
     double waiting_cost; /* of all that wait */
     double hand_cost;    /* of those that were popped and are not done */
     double since;        /* when it began with what it has in hand */
-    int waiting, in_hand;
+    int waiting;
 } thrum__lane;
 
 typedef struct thrum__dmda {
     thrum__lane *lanes;     /* by worker */
     double *link_free;      /* by memory node: when all that was to be fetched to it will be there */
-    thrum__shelf undecided; /* jobs of which nobody knows how long they take */
+    thrum__heaps undecided; /* jobs of which nobody knows how long they take */
     thrum__idlers idlers;
 } thrum__dmda;
 

@@ -62,4 +62,5 @@ const thrum_policy thrum__policy_lws = {
     .end = thrum__ws_end,
     .push = thrum__ws_push,
     .pop = thrum__ws_pop,
+    .done = thrum__ws_done,
 };

@@ -61,10 +61,16 @@ static thrum_job *pop(void *state, const thrum_world *world, int worker)
     random *r = state;
     thrum_job *job = r->queues[worker].first;
     (void)world;
-    thrum__idlers_note(&r->idlers, worker, !job);
+    thrum__idlers_popped(&r->idlers, worker, job);
     if (job)
         thrum__list_remove(&r->queues[worker], job);
     return job;
+}
+
+static void done(void *state, const thrum_world *world, const thrum_job *job, int worker, double seconds)
+{
+    (void)world, (void)job, (void)seconds;
+    thrum__idlers_done(&((random *)state)->idlers, worker);
 }
 
 const thrum_policy thrum__policy_random = {
@@ -75,4 +81,5 @@ const thrum_policy thrum__policy_random = {
     .end = end,
     .push = push,
     .pop = pop,
+    .done = done,
 };

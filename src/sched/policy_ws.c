@@ -38,18 +38,14 @@ void thrum__ws_end(void *state, const thrum_world *world)
 /* Whose queue gets a job from elsewhere: an idle worker's, else they take turns. */
 static int host(thrum__ws *ws, const thrum_world *world, const thrum_job *job)
 {
-    int turn = -1;
-    for (int i = 0; i < world->workers && (turn < 0 || ws->idlers.count); i++) {
-        int worker = (ws->next + i) % world->workers;
-        if (!world->can_run(world, job, worker))
-            continue;
-        if (ws->idlers.idle[worker])
-            return worker;
-        if (turn < 0)
-            turn = worker;
-    }
-    ws->next = (turn + 1) % world->workers;
-    return turn;
+    int worker = thrum__idlers_find(&ws->idlers, world, job);
+    if (worker != THRUM_ANY_WORKER)
+        return worker;
+    worker = ws->next;
+    while (!world->can_run(world, job, worker))
+        worker = (worker + 1) % world->workers;
+    ws->next = (worker + 1) % world->workers;
+    return worker;
 }
 
 void thrum__ws_push(void *state, const thrum_world *world, thrum_job *job, int from)
@@ -88,13 +84,19 @@ thrum_job *thrum__ws_pop(void *state, const thrum_world *world, int worker)
     thrum_job *job = from->first; /* a worker can run all that is in its own queue */
     if (!job)
         job = steal(ws, world, worker, &from);
-    thrum__idlers_note(&ws->idlers, worker, !job);
+    thrum__idlers_popped(&ws->idlers, worker, job);
     if (!job)
         return NULL;
     thrum__list_remove(from, job);
     if (ws->idlers.count && from->last)
         thrum__idlers_wake_for(&ws->idlers, world, from->last);
     return job;
+}
+
+void thrum__ws_done(void *state, const thrum_world *world, const thrum_job *job, int worker, double seconds)
+{
+    (void)world, (void)job, (void)seconds;
+    thrum__idlers_done(&((thrum__ws *)state)->idlers, worker);
 }
 
 const thrum_policy thrum__policy_ws = {
@@ -105,4 +107,5 @@ const thrum_policy thrum__policy_ws = {
     .end = thrum__ws_end,
     .push = thrum__ws_push,
     .pop = thrum__ws_pop,
+    .done = thrum__ws_done,
 };
