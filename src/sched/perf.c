@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FIRST_SIZE = 64, FAMILY_LISTS = 64 };
 
@@ -178,15 +179,32 @@ static void find_noted(thrum__perf_row *row, void *ctx)
     *(bool *)ctx |= row->noted > 0;
 }
 
-int thrum__perf_save(void)
+/* The path, if there is something to write. */
+static bool has_news(char path[THRUM__PERF_PATH])
 {
-    int err = 0;
     bool noted = false;
     thrum__lock_take(&store_lock);
     thrum__perf_each(find_noted, &noted);
-    if (noted && *store.info.file)
-        err = note_problem(thrum__perf_write(store.info.file));
+    memcpy(path, store.info.file, THRUM__PERF_PATH);
     thrum__lock_give(&store_lock);
+    return noted && *path;
+}
+
+/* Other processes are waited for without the lock on the rows, which are needed meanwhile. */
+int thrum__perf_save(void)
+{
+    char path[THRUM__PERF_PATH];
+    int file_lock;
+    if (!has_news(path))
+        return 0;
+    int err = thrum__perf_lock_file(path, &file_lock);
+    thrum__lock_take(&store_lock);
+    if (!err)
+        err = thrum__perf_write(path);
+    note_problem(err);
+    thrum__lock_give(&store_lock);
+    if (file_lock >= 0)
+        close(file_lock);
     return err;
 }
 

@@ -406,9 +406,13 @@ static int write_all(const char *path)
 
 /* Others have the lock for milliseconds. Where there are no such locks, processes that end at the same moment may lose each
  * other's samples, and nothing worse. */
-static int take_lock(const char *path, int *lock)
+int thrum__perf_lock_file(const char *path, int *lock)
 {
     char name[THRUM__PERF_PATH + 8];
+    int err = make_folders(path);
+    *lock = -1;
+    if (err)
+        return err;
     snprintf(name, sizeof name, "%s.lock", path);
     *lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (*lock < 0)
@@ -418,7 +422,6 @@ static int take_lock(const char *path, int *lock)
             return 0;
         thrum__sleep_ns(LOCK_PAUSE_NS);
     }
-    close(*lock);
     return thrum__fault(THRUM_ESYSTEM,
                         "performance models are not written: somebody has had a lock on '%s' for a second", name);
 }
@@ -436,14 +439,6 @@ static int read_or_move(const char *path)
 
 int thrum__perf_write(const char *path)
 {
-    int lock, err = make_folders(path);
-    if (!err)
-        err = take_lock(path, &lock);
-    if (err)
-        return err;
-    err = read_or_move(path);
-    if (!err)
-        err = write_all(path);
-    close(lock);
-    return err;
+    int err = read_or_move(path);
+    return err ? err : write_all(path);
 }

@@ -96,7 +96,9 @@ int thrum__perf_path(char path[THRUM__PERF_PATH]);
 /* Takes in what the file has: rows that are not known here, and others as they were added to by other processes. No file is as
  * good as an empty one. 0, or an error with a sentence, and nothing has been taken in. With the lock. */
 int thrum__perf_read(const char *path);
-/* Reads, puts together, and writes all. A file that is none is moved aside, to PATH.broken. With the lock. */
+/* Makes the file's folders and waits until no other process writes. *lock is to be closed afterwards, unless it is negative. */
+int thrum__perf_lock_file(const char *path, int *lock);
+/* Reads, puts together, and writes all. A file that is none is moved aside, to PATH.broken. With both locks. */
 int thrum__perf_write(const char *path);
 
 #endif
