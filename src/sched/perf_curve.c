@@ -2,10 +2,11 @@
  *
  * A curve seconds = a * bytes^b + c through measured points.
  *
- * For a given b the rest is a straight line through (bytes^b, seconds), whose a and c are found directly; so b alone is searched
- * for: in steps first, then between the neighbours of the best. Errors count in proportion to the time, for a curve has to be as
- * right about short tasks as about long ones. Neither a nor c may be negative: no task takes less time for having more to do, or
- * negative time for having nothing. With points of two sizes c is zero and the curve goes through both.
+ * For a given b the rest is a straight line through (bytes^b, seconds), whose a and c are found directly; so b alone is
+ * searched for: in steps first, then between the neighbours of the best. Errors count in proportion to the time, for a
+ * curve has to be as right about short tasks as about long ones. Neither a nor c may be negative: no task takes less
+ * time for having more to do, or negative time for having nothing. With points of two sizes c is zero and the curve
+ * goes through both.
  */
 #include "sched/perf_int.h"
 

@@ -8,16 +8,17 @@
  *     trsm emu 1b77... 4194304 0 0 0 0 1234567890 1234567999
  *     end 2
  *
- * Words are separated by single blanks; a codelet's name has its blanks and the like as %20. Times are whole numbers, so that no
- * locale's decimal point matters. A row that knows nothing yet has its first samples behind it. The last line counts the rows: a
- * file without it was cut short.
+ * Words are separated by single blanks; a codelet's name has its blanks and the like as %20. Times are whole numbers,
+ * so that no locale's decimal point matters. A row that knows nothing yet has its first samples behind it. The last
+ * line counts the rows: a file without it was cut short.
  *
- * **Several processes.** Nobody changes a file: who has something new writes all of it to another name and renames that, so who
- * reads finds the old or the new one, and whole. Before that it reads the file again and puts together what it has and what others
- * have added, while it has a lock on FILE.lock, so that nothing is lost between its reading and its renaming.
+ * **Several processes.** Nobody changes a file: who has something new writes all of it to another name and renames
+ * that, so who reads finds the old or the new one, and whole. Before that it reads the file again and puts together
+ * what it has and what others have added, while it has a lock on FILE.lock, so that nothing is lost between its reading
+ * and its renaming.
  *
- * **Files that are none.** A file is taken in as a whole or not at all. One that cannot be understood is left alone until there is
- * something to write, and is then renamed to FILE.broken: somebody may want to see what it was.
+ * **Files that are none.** A file is taken in as a whole or not at all. One that cannot be understood is left alone
+ * until there is something to write, and is then renamed to FILE.broken: somebody may want to see what it was.
  */
 #include "sched/perf_int.h"
 
@@ -43,7 +44,7 @@ static const char *const arch_names[THRUM_ARCHS] = {[THRUM_ARCH_CPU] = "cpu", [T
 enum { MOST_BYTES = 1 << 28, LOCK_TRIES = 200, LOCK_PAUSE_NS = 5000000 };
 static const double picoseconds = 1e12;
 
-/* ---- Where it is ------------------------------------------------------------------------------------------------------ */
+/* ---- Where it is -------------------------------------------------------------------------------------------------- */
 
 static int folder_of(char folder[THRUM__PERF_PATH])
 {
@@ -94,7 +95,7 @@ int thrum__perf_path(char path[THRUM__PERF_PATH])
     return 0;
 }
 
-/* ---- Reading ---------------------------------------------------------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------------------------------------------------ */
 
 /* A row as it is in the file. */
 typedef struct line {
@@ -315,7 +316,7 @@ int thrum__perf_read(const char *path)
     return 0;
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------------------------------ */
+/* ---- Writing ------------------------------------------------------------------------------------------------------ */
 
 static int make_folders(const char *path)
 {
@@ -404,8 +405,8 @@ static int write_all(const char *path)
     return 0;
 }
 
-/* Others have the lock for milliseconds. Where there are no such locks, processes that end at the same moment may lose each
- * other's samples, and nothing worse. */
+/* Others have the lock for milliseconds. Where there are no such locks, processes that end at the same moment may lose
+ * each other's samples, and nothing worse. */
 int thrum__perf_lock_file(const char *path, int *lock)
 {
     char name[THRUM__PERF_PATH + 8];

@@ -7,7 +7,7 @@
 
 #include "sched/perf.h"
 
-/* ---- One row's numbers: perf_stat.c --------------------------------------------------------------------------------- */
+/* ---- One row's numbers: perf_stat.c ------------------------------------------------------------------------------- */
 
 enum { THRUM__PERF_ASIDE = 8 };
 
@@ -33,7 +33,7 @@ thrum__perf_summary thrum__perf_stat_sum(const thrum__perf_stat *stat);
 /* The same row as two processes have it: `own`, of which `own_new` samples are not in `other`, is added to `other`. */
 void thrum__perf_stat_merge(thrum__perf_stat *other, const thrum__perf_stat *own, uint64_t own_new);
 
-/* ---- Curves: perf_curve.c ------------------------------------------------------------------------------------------- */
+/* ---- Curves: perf_curve.c ----------------------------------------------------------------------------------------- */
 
 /* seconds = a * bytes^b + c, for bytes from `least` to `most`. */
 typedef struct thrum__perf_curve {
@@ -45,15 +45,16 @@ typedef struct thrum__perf_point {
     double bytes, seconds, weight; /* all positive */
 } thrum__perf_point;
 
-/* Fits a curve to points of at least two sizes; false if there are not. Points far off the curve may be removed from the array. */
+/* Fits a curve to points of at least two sizes; false if there are not. Points far off the curve may be removed from
+ * the array. */
 bool thrum__perf_fit(thrum__perf_point *points, int count, thrum__perf_curve *curve);
 /* Negative: so far from all sizes that were measured that the curve says nothing. */
 double thrum__perf_curve_at(const thrum__perf_curve *curve, double bytes);
 
-/* ---- Rows and families: perf.c -------------------------------------------------------------------------------------- */
+/* ---- Rows and families: perf.c ------------------------------------------------------------------------------------ */
 
-/* Codelets by size have rows for classes of sizes, of which a power of two has eight; their footprints are below this number, and
- * those of shapes are not. So rows of a codelet stay few whatever sizes it is given. */
+/* Codelets by size have rows for classes of sizes, of which a power of two has eight; their footprints are below this
+ * number, and those of shapes are not. So rows of a codelet stay few whatever sizes it is given. */
 enum { THRUM__PERF_CLASSES = 1024 };
 
 typedef struct thrum__perf_family thrum__perf_family;
@@ -86,17 +87,18 @@ thrum__perf_row *thrum__perf_row_of(const char *codelet, enum thrum_arch arch, u
 /* Calls `each` for all rows. With the lock. */
 void thrum__perf_each(void (*each)(thrum__perf_row *row, void *ctx), void *ctx);
 
-/* ---- The file: perf_file.c ------------------------------------------------------------------------------------------ */
+/* ---- The file: perf_file.c ---------------------------------------------------------------------------------------- */
 
 enum { THRUM__PERF_PATH = sizeof((thrum_models_info *)0)->file };
 
 /* The file that THRUM_MODELS asks for, "" for none: 0, or an error with a sentence if there can be none. */
 int thrum__perf_path(char path[THRUM__PERF_PATH]);
 
-/* Takes in what the file has: rows that are not known here, and others as they were added to by other processes. No file is as
- * good as an empty one. 0, or an error with a sentence, and nothing has been taken in. With the lock. */
+/* Takes in what the file has: rows that are not known here, and others as they were added to by other processes. No
+ * file is as good as an empty one. 0, or an error with a sentence, and nothing has been taken in. With the lock. */
 int thrum__perf_read(const char *path);
-/* Makes the file's folders and waits until no other process writes. *lock is to be closed afterwards, unless it is negative. */
+/* Makes the file's folders and waits until no other process writes. *lock is to be closed afterwards, unless it is
+ * negative. */
 int thrum__perf_lock_file(const char *path, int *lock);
 /* Reads, puts together, and writes all. A file that is none is moved aside, to PATH.broken. With both locks. */
 int thrum__perf_write(const char *path);

@@ -2,16 +2,18 @@
  *
  * Mean and deviation of measured times, without those that are far off.
  *
- * A kernel's time is now and then many times what it mostly is: the first call of a library, pages that come for the first time,
- * a core that was taken away. Such a sample says nothing of the next. The rules:
+ * A kernel's time is now and then many times what it mostly is: the first call of a library, pages that come for the
+ * first time, a core that was taken away. Such a sample says nothing of the next. The rules:
  *
- *  1. The first 8 samples are set aside; nothing is known until they are there. Then the *median* of them is taken, and those that
- *     are more than 5 deviations from it are dropped, unless they are more than 2: then they are no exceptions. (As deviation
- *     counts 1.48 times the median distance, which is the same for normally distributed samples.)
- *  2. From then on a sample more than 5 deviations from the mean is dropped. A deviation counts as at least a tenth of the mean,
- *     so that very regular times do not make everything else an exception.
- *  3. What lasts is followed: dropped samples are set aside too, and when 8 come in a row, the mean begins anew with them, by
- *     rule 1. It also begins anew, from nothing, when more than half as many samples have been dropped as taken.
+ *  1. The first 8 samples are set aside; nothing is known until they are there. Then the *median* of them is taken, and
+ *     those that are more than 5 deviations from it are dropped, unless they are more than 2: then they are no
+ *     exceptions. (As deviation counts 1.48 times the median distance, which is the same for normally distributed
+ *     samples.)
+ *  2. From then on a sample more than 5 deviations from the mean is dropped. A deviation counts as at least a tenth of
+ *     the mean, so that very regular times do not make everything else an exception.
+ *  3. What lasts is followed: dropped samples are set aside too, and when 8 come in a row, the mean begins anew with
+ *     them, by rule 1. It also begins anew, from nothing, when more than half as many samples have been dropped as
+ *     taken.
  *  4. Small changes are followed because no sample counts for less than 1/512 of the mean.
  */
 #include "sched/perf_int.h"
@@ -108,8 +110,9 @@ thrum__perf_summary thrum__perf_stat_sum(const thrum__perf_stat *stat)
     return (thrum__perf_summary){first.count, first.mean, sqrt(first.variance)};
 }
 
-/* Both know: the means are weighed by what each has that the other has not; but if they are far from each other, something has
- * changed, and what was measured last counts. Else whoever knows counts, and samples set aside are put together. */
+/* Both know: the means are weighed by what each has that the other has not; but if they are far from each other,
+ * something has changed, and what was measured last counts. Else whoever knows counts, and samples set aside are put
+ * together. */
 void thrum__perf_stat_merge(thrum__perf_stat *other, const thrum__perf_stat *own, uint64_t own_new)
 {
     if (own->count && other->count) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The file of performance models: where it is, what comes back from it, several processes at once, and files that are none.
+ * The file of performance models: where it is, what comes back from it, several processes at once, and files that are
+ * none.
  */
 #include "test.h"
 
@@ -109,7 +110,7 @@ static uint64_t all_samples(void)
     return samples;
 }
 
-/* ---- Coming back ------------------------------------------------------------------------------------------------------ */
+/* ---- Coming back -------------------------------------------------------------------------------------------------- */
 
 TEST(what_was_measured_is_there_in_the_next_process)
 {
@@ -204,7 +205,7 @@ TEST(a_locale_with_another_decimal_point_changes_nothing)
     assert_null(strchr(read_file(file_name()), ','));
 }
 
-/* ---- Several processes ------------------------------------------------------------------------------------------------- */
+/* ---- Several processes -------------------------------------------------------------------------------------------- */
 
 TEST(processes_that_end_at_the_same_time_lose_nothing_of_each_other)
 {
@@ -266,7 +267,7 @@ TEST(a_lock_that_nobody_gives_back_is_not_waited_for_long)
     close(ready[0]);
 }
 
-/* ---- Files that are none -------------------------------------------------------------------------------------------------- */
+/* ---- Files that are none ------------------------------------------------------------------------------------------ */
 
 static void expect_broken(const char *text, const char *reason)
 {
