@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -267,6 +268,42 @@ TEST(a_lock_that_nobody_gives_back_is_not_waited_for_long)
     close(ready[0]);
 }
 
+/* ---- Several threads ---------------------------------------------------------------------------------------------- */
+
+enum { THREADS = 4, NOTES = 2000 };
+
+static void *note_and_ask(void *arg)
+{
+    uint64_t own = 100 + *(const uint64_t *)arg;
+    for (int i = 0; i < NOTES; i++) {
+        note(&gemm, 5, 1, 1);
+        note(&gemm, own + (uint64_t)i % 50 * THREADS, 1, 1);
+        if (expect(&gemm, 5) > 2)
+            return arg;
+        if (i % 500 == 499 && (thrum__perf_save() != 0 || all_samples() == 0))
+            return arg;
+    }
+    return NULL;
+}
+
+TEST(threads_note_and_ask_while_others_save)
+{
+    pthread_t threads[THREADS];
+    uint64_t numbers[THREADS];
+    for (uint64_t i = 0; i < THREADS; i++) {
+        numbers[i] = i;
+        assert_int_equal(pthread_create(&threads[i], NULL, note_and_ask, &numbers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        void *failed;
+        pthread_join(threads[i], &failed);
+        assert_null(failed);
+    }
+    assert_int_equal(thrum__perf_save(), 0);
+    thrum__perf_forget();
+    assert_int_equal(all_samples(), 2 * THREADS * NOTES);
+}
+
 /* ---- Files that are none ------------------------------------------------------------------------------------------ */
 
 static void expect_broken(const char *text, const char *reason)
@@ -363,6 +400,7 @@ int main(void)
         WITH_FOLDER(processes_that_end_at_the_same_time_lose_nothing_of_each_other),
         WITH_FOLDER(rows_of_others_are_taken_over_when_the_file_is_written),
         WITH_FOLDER(a_lock_that_nobody_gives_back_is_not_waited_for_long),
+        WITH_FOLDER(threads_note_and_ask_while_others_save),
         WITH_FOLDER(a_broken_file_is_ignored_with_a_reason),
         WITH_FOLDER(a_broken_file_is_moved_aside_when_there_is_something_to_write),
         WITH_FOLDER(a_file_that_is_cut_off_anywhere_is_ignored),
