@@ -530,6 +530,7 @@ void thrum__threads_stop(domain *d, int own_started)
 
 static void executor_destroy(thrum_executor *ex)
 {
+    thrum__space_fini(&ex->space);
     for (int number = 0; number < ex->domains; number++)
         thrum__domain_fini(thrum__domain(ex, number));
     thrum__free(ex->more);
@@ -598,6 +599,7 @@ thrum_executor *thrum_executor_new(const thrum_config *config)
     ex->object.kind = THRUM__KIND_EXECUTOR;
     ex->generation = atomic_load_explicit(&generation, memory_order_relaxed);
     ex->domains = 1;
+    thrum__space_init(&ex->space, ex, 1);
     int err = read_config(ex, config ? config : &defaults);
     if (!err)
         err = workers_init(ex);
