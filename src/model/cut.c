@@ -256,3 +256,8 @@ void thrum__data_uncut(thrum_data *data, bool keep)
         thrum__data_retire(parts[i]);
     thrum__free(parts);
 }
+
+void thrum__data_parts_free(thrum_data **parts)
+{
+    thrum__free(parts);
+}

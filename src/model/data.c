@@ -38,7 +38,7 @@ static void drop_memory(thrum_data *data)
         thrum__array_keep(data->home.ptr, data->bytes);
 }
 
-int thrum__data_make_home(thrum_data *data)
+static int make_home_locked(thrum_data *data)
 {
     char text[THRUM__DATA_TEXT];
     if (data->home.ptr)
@@ -58,6 +58,14 @@ int thrum__data_make_home(thrum_data *data)
     /* For thrum_data_describe, which may look at any time. */
     __atomic_store_n(&data->home.ptr, memory, __ATOMIC_RELEASE);
     return 0;
+}
+
+int thrum__data_make_home(thrum_data *data)
+{
+    thrum__lock_take(&data->space->home_lock);
+    int err = make_home_locked(data);
+    thrum__lock_give(&data->space->home_lock);
+    return err;
 }
 
 /* ---- Spaces and lists --------------------------------------------------------------------------------------------- */
@@ -163,6 +171,7 @@ thrum_data *thrum__data_blank(thrum__space *space)
 
 void thrum__data_enter(thrum_data *data)
 {
+    data->front.written = data->home.ptr != NULL;
     atomic_store_explicit(&data->kind, THRUM__DATA_LIVE, memory_order_relaxed);
     thrum__lock_take(&data->space->lock);
     link_live_locked(data->space, data);

@@ -45,6 +45,7 @@ typedef struct thrum__space {
     thrum_executor *ex;
     thrum__lock lock;                   /* the order of insertion; the lists below */
     thrum__lock commute_lock;           /* see model/order.h */
+    thrum__lock home_lock;              /* making memory at home: a part's whole may need it while a task writes it */
     thrum_data *first;                  /* live ones */
     thrum_data *gone_first, *gone_last; /* unregistered ones, the oldest first */
     size_t live, gone;
@@ -70,8 +71,12 @@ struct thrum_data {
     thrum__front front;
     struct thrum__replicas *replicas;   /* where its content is; NULL: at home, and nowhere else ever */
     struct thrum__reduction *reduction; /* model/reduction.h; NULL: none */
-    struct thrum__job *commuter;        /* the commuting task that has it; with the space's commute_lock */
-    struct thrum__job *commuters;       /* those that wait for it; likewise */
+    bool reduced_unwritten;             /* its reducers found no content: with the space's lock */
+    bool dissolved;                     /* a part whose partition has ended: with the space's lock */
+    struct thrum_flow *acquired;        /* by the main program, with this job: see front/data_use.c */
+    struct thrum__job *acquired_by;
+    struct thrum__job *commuter;  /* the commuting task that has it; with the space's commute_lock */
+    struct thrum__job *commuters; /* those that wait for it; likewise */
 
     thrum_data *whole; /* of a part; else NULL */
     size_t offset[THRUM_DIMS_MOST];
@@ -168,5 +173,7 @@ int thrum__data_cut(thrum_data *data, const thrum_cut *cut, const char *what);
 /* The parts are retired, or, with `keep`, only taken away from the whole: then the caller has them, and the array `parts`, which
  * it frees with thrum__free. */
 void thrum__data_uncut(thrum_data *data, bool keep);
+/* The array that held them, in the latter case. */
+void thrum__data_parts_free(thrum_data **parts);
 
 #endif
