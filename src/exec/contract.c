@@ -99,12 +99,12 @@ placing *thrum__table_take_queued(thrum__places *places)
 
 /* ---- Popping ----------------------------------------------------------------------------------------------------------------- */
 
-static const char *place_name(const place *pl, char text[80])
+static const char *place_name(const place *pl, char text[120])
 {
     if (pl->device)
-        snprintf(text, 80, "worker %d, which is %s", pl->shown->worker, pl->device->info.name);
+        snprintf(text, 120, "worker %d, which is %s", pl->shown->worker, pl->device->info.name);
     else
-        snprintf(text, 80, "worker %d, which is a processor", pl->shown->worker);
+        snprintf(text, 120, "worker %d, which is a processor", pl->shown->worker);
     return text;
 }
 
@@ -112,7 +112,7 @@ placing *thrum__contract_check(place *pl, thrum_job *job)
 {
     thrum__places *places = pl->all;
     const char *name = places->policy->name;
-    char text[80];
+    char text[120];
     placing *p = *find(places, job);
     if (!p)
         snprintf(places->verdict, sizeof places->verdict,

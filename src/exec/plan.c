@@ -134,14 +134,6 @@ static int name_domains(thrum__places_plan *plan)
     return 0;
 }
 
-static int refuse_threadless(const thrum__places_plan *plan)
-{
-    return thrum__fault(THRUM_EINVAL,
-                        "thrum_executor_new: an executor without threads has no %s: codelets run where they are "
-                        "waited for",
-                        plan->device_count ? "devices" : "policy");
-}
-
 static int read_plan(thrum__places_plan *plan, const thrum_config *config)
 {
     const char *devices = config->devices ? config->devices : thrum__option_text(THRUM__OPT_DEVICES);
@@ -152,8 +144,6 @@ static int read_plan(thrum__places_plan *plan, const thrum_config *config)
     int err = read_devices(plan, devices);
     if (!err)
         err = read_policy(plan, policy);
-    if (!err && plan->policy && config->threadless)
-        err = refuse_threadless(plan);
     return err ? err : name_domains(plan);
 }
 

@@ -3,7 +3,7 @@
  * Replicas of handles: making and forgetting them, and what must be true of all of them.
  *
  * A replica is up to date (SHARED, MODIFIED) or not (INVALID). MODIFIED: a job has written it there, and no other node has the
- * content. How states change:
+ * content; a new handle's content counts as written at home. How states change:
  *
  *   a job that wrote has run    its node MODIFIED, all others INVALID                     stage.c
  *   a transfer has ended        both ends SHARED                                          transfer.c
@@ -38,7 +38,7 @@ int thrum__replicas_new(thrum__places *places, thrum_data *data, bool at_home)
         r->of[number].all = r;
         r->of[number].node = number;
     }
-    r->of[0].state = at_home ? THRUM_SHARED : THRUM_INVALID;
+    r->of[0].state = at_home ? THRUM_MODIFIED : THRUM_INVALID;
     data->replicas = r;
     thrum__lock_take(&places->lock);
     r->next = places->all;
@@ -74,7 +74,7 @@ static void lock_when_still(thrum__places *places, const replicas *r)
     }
 }
 
-void thrum__replicas_free(thrum__places *places, thrum_data *data)
+static void free_one(thrum__places *places, thrum_data *data)
 {
     replicas *r = data->replicas;
     todo todo = {0};
@@ -88,10 +88,19 @@ void thrum__replicas_free(thrum__places *places, thrum_data *data)
     thrum__free(r);
 }
 
+/* With those of its private copies. */
+void thrum__replicas_free(thrum__places *places, thrum_data *data)
+{
+    const thrum__reduction *reduction = data->reduction;
+    for (size_t i = 0; reduction && i < reduction->count; i++)
+        free_one(places, reduction->copies[i]->data);
+    free_one(places, data);
+}
+
 void thrum__replicas_free_all(thrum__places *places)
 {
     while (places->all)
-        thrum__replicas_free(places, places->all->data);
+        free_one(places, places->all->data);
 }
 
 /* Of some recent moment: nobody is kept from changing it. */
@@ -101,8 +110,6 @@ int thrum__replica_state(const thrum_data *data, int node)
     if (node < 0 || node >= (places ? places->node_count : 1))
         return thrum__fault(THRUM_EINVAL, "thrum_data_state: there is no memory node %d; the executor has %d, from 0 on",
                             node, places ? places->node_count : 1);
-    if (!data->replicas)
-        return data->home.ptr ? THRUM_SHARED : THRUM_INVALID;
     thrum__lock *lock = (thrum__lock *)(uintptr_t)&places->lock;
     thrum__lock_take(lock);
     int state = data->replicas->of[node].state;

@@ -7,6 +7,9 @@
 #include "base/random.h"
 #include "sys/clock.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static thrum__places *of(const thrum_world *world)
 {
     return (thrum__places *)(uintptr_t)world;
@@ -72,6 +75,47 @@ bool thrum__place_can_run(const place *pl, const placing *p)
     if (job->worker >= 0 && job->worker != pl->shown->worker)
         return false;
     return job->kind == THRUM__JOB_COMBINE || !job->codelet->can_run || job->codelet->can_run(pl->shown, job->arg);
+}
+
+/* The same of a codelet that nobody has inserted yet. */
+static bool might_run(const place *pl, const thrum_codelet *codelet, const void *arg, int worker)
+{
+    return thrum__kernel_for(codelet, pl->shown->arch) && (worker < 0 || worker == pl->shown->worker) &&
+           (!codelet->can_run || codelet->can_run(pl->shown, arg));
+}
+
+static const char *name_of(const place *pl)
+{
+    return pl->device ? pl->device->info.name : "processors";
+}
+
+static int nobody_can_run(const thrum__places *places, const thrum_codelet *codelet, int worker)
+{
+    char kinds[120] = "";
+    const char *last = NULL;
+    if (worker >= places->count)
+        return thrum__fault(THRUM_EINVAL,
+                            "codelet '%s' is to run on worker %d, but the executor has those from 0 to %d",
+                            codelet->name, worker, places->count - 1);
+    if (worker >= 0)
+        return thrum__fault(THRUM_EINVAL, "codelet '%s' is to run on worker %d (%s), which cannot run it",
+                            codelet->name, worker, name_of(&places->place[worker]));
+    for (int i = 0; i < places->count; i++) {
+        size_t used = strlen(kinds);
+        if (!last || strcmp(last, name_of(&places->place[i])) != 0)
+            snprintf(kinds + used, sizeof kinds - used, "%s%s", last ? ", " : "", name_of(&places->place[i]));
+        last = name_of(&places->place[i]);
+    }
+    return thrum__fault(THRUM_EINVAL, "codelet '%s' has no implementation that a worker of the executor can run: it has %s",
+                        codelet->name, kinds);
+}
+
+int thrum__places_can_run(const thrum__places *places, const thrum_codelet *codelet, const void *arg, int worker)
+{
+    for (int i = 0; i < places->count; i++)
+        if (might_run(&places->place[i], codelet, arg, worker))
+            return 0;
+    return nobody_can_run(places, codelet, worker);
 }
 
 place *thrum__place_for(thrum__places *places, const placing *p)

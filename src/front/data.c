@@ -4,6 +4,7 @@
  */
 #include "base/fault.h"
 #include "exec/inside.h"
+#include "exec/place.h"
 #include "model/data.h"
 #include "model/reduction.h"
 
@@ -11,10 +12,20 @@
 
 /* ---- Registering -------------------------------------------------------------------------------------------------- */
 
+/* Where there are devices, it is kept track of where a handle's content is. */
+static thrum_data *tracked(thrum_data *data)
+{
+    struct thrum__places *places = data ? data->space->places : NULL;
+    if (!places || thrum__replicas_new(places, data, data->home.ptr != NULL) == 0)
+        return data;
+    thrum__data_retire(data);
+    return NULL;
+}
+
 static thrum_data *new_dense(thrum_executor *ex, const thrum__shape *shape, void *ptr, const char *what)
 {
     thrum__space *space = thrum__executor_space(ex, what);
-    return space ? thrum__data_dense(space, shape, ptr, what) : NULL;
+    return space ? tracked(thrum__data_dense(space, shape, ptr, what)) : NULL;
 }
 
 thrum_data *thrum_data_variable(thrum_executor *ex, void *ptr, size_t bytes)
@@ -75,13 +86,13 @@ thrum_data *thrum_data_csr(thrum_executor *ex, size_t rows, size_t values_count,
                          .extent = (size_t[]){values_count, rows},
                          .row_start = row_start,
                          .columns = columns};
-    return space ? thrum__data_sparse(space, &home, index_bytes, "thrum_data_csr") : NULL;
+    return space ? tracked(thrum__data_sparse(space, &home, index_bytes, "thrum_data_csr")) : NULL;
 }
 
 thrum_data *thrum_data_custom(thrum_executor *ex, const thrum_layout *layout, void *home)
 {
     thrum__space *space = thrum__executor_space(ex, "thrum_data_custom");
-    return space ? thrum__data_own_layout(space, layout, home, "thrum_data_custom") : NULL;
+    return space ? tracked(thrum__data_own_layout(space, layout, home, "thrum_data_custom")) : NULL;
 }
 
 /* ---- Asking ------------------------------------------------------------------------------------------------------- */
