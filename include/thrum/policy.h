@@ -53,7 +53,8 @@ struct thrum_world {
     double (*seconds)(const thrum_world *world, const thrum_job *job, int worker);
 
     /* How long it would take to bring what the job reads and is not there to this memory node, if its links had nothing else
-     * to do; whether one piece of data is there, up to date; and how long this many bytes take between two nodes. */
+     * to do (what is on its way there already counts as there); whether one piece of data is there, up to date; and how long
+     * this many bytes take between two nodes. */
     double (*transfer_seconds)(const thrum_world *world, const thrum_job *job, int node);
     bool (*is_on)(const thrum_world *world, const thrum_data *data, int node);
     double (*link_seconds)(const thrum_world *world, int from, int to, size_t bytes);
@@ -72,7 +73,7 @@ typedef struct thrum_policy {
     const char *about;  /* one line, for `thrum info` */
     size_t state_bytes; /* the runtime allocates this much, all zeros, for each executor */
 
-    int (*begin)(void *state, const thrum_world *world); /* 0 or an error; may be NULL */
+    int (*begin)(void *state, const thrum_world *world); /* 0, or an error: then end is not called; may be NULL */
     void (*end)(void *state, const thrum_world *world);  /* may be NULL; nothing is queued any more */
 
     /* `from` is the worker that made it ready, THRUM_ANY_WORKER if none did. */

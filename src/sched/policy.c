@@ -17,7 +17,8 @@
 #include <string.h>
 
 static const thrum_policy *const built_in[] = {
-    &thrum__policy_fifo,
+    &thrum__policy_fifo, &thrum__policy_prio, &thrum__policy_random, &thrum__policy_ws,
+    &thrum__policy_lws,  &thrum__policy_dmda, &thrum__policy_dmdas,
 };
 enum { BUILT_IN = sizeof built_in / sizeof built_in[0] };
 
@@ -117,7 +118,7 @@ int thrum_policy_register(const thrum_policy *policy)
 
 /* ---- Plug-ins ----------------------------------------------------------------------------------------------------- */
 
-/* The library is never closed, not even one that is no good: its functions may have been called when it was loaded. */
+/* NODELETE: the library stays. */
 static const thrum_policy *load(const char *path)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

@@ -35,11 +35,17 @@ static void push(void *state, const thrum_world *world, thrum_job *job, int from
 static thrum_job *pop(void *state, const thrum_world *world, int worker)
 {
     fifo *f = state;
-    thrum_job *job = thrum__shelf_take(&f->jobs, world, worker);
-    thrum__idlers_note(&f->idlers, worker, !job);
+    thrum_job *job = thrum__shelf_take_for(&f->jobs, world, worker);
+    thrum__idlers_popped(&f->idlers, worker, job);
     if (job)
         thrum__idlers_wake_for_shelf(&f->idlers, world, &f->jobs);
     return job;
+}
+
+static void done(void *state, const thrum_world *world, const thrum_job *job, int worker, double seconds)
+{
+    (void)world, (void)job, (void)seconds;
+    thrum__idlers_done(&((fifo *)state)->idlers, worker);
 }
 
 const thrum_policy thrum__policy_fifo = {
@@ -50,4 +56,5 @@ const thrum_policy thrum__policy_fifo = {
     .end = end,
     .push = push,
     .pop = pop,
+    .done = done,
 };
