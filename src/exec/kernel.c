@@ -24,8 +24,8 @@ typedef struct kernel_call {
     double expected; /* in timing mode: how long it takes */
     bool called;
     int64_t ns;
-    int err;             /* of the device */
-    char sentence[256];  /* likewise */
+    int err;                /* of the device */
+    char sentence[256];     /* likewise */
     _Atomic uint32_t ended; /* a futex */
 } kernel_call;
 

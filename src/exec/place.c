@@ -51,8 +51,8 @@ static bool must_be_called(place *pl)
     uint32_t seen = atomic_load_explicit(&pl->state, memory_order_relaxed), next;
     do {
         next = seen == PLACE_IDLE ? PLACE_CALLED : seen == PLACE_SERVING ? PLACE_AGAIN : seen;
-    } while (!atomic_compare_exchange_weak_explicit(&pl->state, &seen, next, memory_order_seq_cst,
-                                                    memory_order_relaxed));
+    } while (
+        !atomic_compare_exchange_weak_explicit(&pl->state, &seen, next, memory_order_seq_cst, memory_order_relaxed));
     if (seen == PLACE_IDLE)
         atomic_fetch_add_explicit(&pl->all->busy, 1, memory_order_seq_cst);
     return seen == PLACE_IDLE;
@@ -157,7 +157,9 @@ static void show(placing *p)
                                       access->data->bytes};
     }
     p->shown = (thrum_job){.codelet = combines ? job->access[0].data->reduction->combine : job->codelet,
-                           .name = job->name || job->codelet ? thrum__job_name(job) : combines ? "combine" : "fetch",
+                           .name = job->name || job->codelet ? thrum__job_name(job)
+                                   : combines                ? "combine"
+                                                             : "fetch",
                            .priority = job->priority,
                            .bucket = job->bucket,
                            .data = p->data,
@@ -190,9 +192,10 @@ static void fail_without_place(const thrum__places *places, const placing *p)
     if (broken)
         thrum__placing_fail(p, THRUM_EDEVICE, "no worker is left that can run task '%s': %s", name, broken->sentence);
     else if (small)
-        thrum__placing_fail(p, THRUM_EDEVICE,
-                            "task '%s' needs %zu bytes of memory at once, but %s has %zu, and no other worker can run it",
-                            name, p->bytes, small->info.name, small->info.memory);
+        thrum__placing_fail(
+            p, THRUM_EDEVICE,
+            "task '%s' needs %zu bytes of memory at once, but %s has %zu, and no other worker can run it", name,
+            p->bytes, small->info.name, small->info.memory);
     else
         thrum__placing_fail(p, THRUM_EINVAL, "no worker can run task '%s'", name);
 }

@@ -50,17 +50,17 @@ typedef struct device {
 /* What is known of a handle on one node. All with places->lock. */
 typedef struct replica {
     replicas *all;
-    void *memory;                    /* on a device; NULL: none. At home it is that of the handle */
-    struct replica *older, *newer;   /* those of the node that have memory, by last use */
-    uint32_t users;                  /* admitted uses, and copies under way from and to it: while there are some, it stays */
-    uint8_t state;                   /* enum thrum_replica */
-    bool arriving, leaving;          /* a copy to it is under way; a copy home, after which it is to be thrown out */
-    bool wanted;                     /* it was prefetched, and nobody has used it yet */
+    void *memory;                  /* on a device; NULL: none. At home it is that of the handle */
+    struct replica *older, *newer; /* those of the node that have memory, by last use */
+    uint32_t users;         /* admitted uses, and copies under way from and to it: while there are some, it stays */
+    uint8_t state;          /* enum thrum_replica */
+    bool arriving, leaving; /* a copy to it is under way; a copy home, after which it is to be thrown out */
+    bool wanted;            /* it was prefetched, and nobody has used it yet */
     int node;
 } replica;
 
 typedef struct node {
-    device *device; /* NULL for node 0, which has no limit */
+    device *device;                           /* NULL for node 0, which has no limit */
     size_t used, most_used, scratch, leaving; /* bytes; `leaving` will be free when copies home have ended */
     uint32_t users;                           /* of all its replicas, and admitted scratch */
     replica *oldest, *newest;
@@ -96,12 +96,12 @@ struct thrum__placing {
     placing *next_in_table;
     placing *next; /* in a line, a list of arrived ones or a todo: it is in one of them at most */
     int node;
-    uint8_t state;             /* with the policy's lock */
-    bool homeless;             /* it cannot be here: the device is broken, or its memory cannot be had */
-    bool admitted;             /* with places->lock */
-    bool shaped;               /* `shape` is known */
-    bool initial;              /* of COMBINE: the handle is to be initialized */
-    int fault;                 /* what is wrong with it, 0: nothing */
+    uint8_t state; /* with the policy's lock */
+    bool homeless; /* it cannot be here: the device is broken, or its memory cannot be had */
+    bool admitted; /* with places->lock */
+    bool shaped;   /* `shape` is known */
+    bool initial;  /* of COMBINE: the handle is to be initialized */
+    int fault;     /* what is wrong with it, 0: nothing */
     char *fault_text;
     uint32_t missing; /* uses that are waited for; with places->lock */
     uint64_t nodes_excluded;
@@ -123,10 +123,10 @@ static inline placing *thrum__placing_of(thrum_job *job)
 
 struct thrum__replicas {
     thrum_data *data;
-    replicas *next, **link; /* all of the executor's */
-    size_t bytes;           /* on a device */
-    use *users;             /* staged or running */
-    use *waiters;           /* those that wait for a transfer of it */
+    replicas *next, **link;     /* all of the executor's */
+    size_t bytes;               /* on a device */
+    use *users;                 /* staged or running */
+    use *waiters;               /* those that wait for a transfer of it */
     _Atomic uint32_t under_way; /* transfers; atomic for whoever waits without the lock */
     uint32_t writing;           /* admitted uses that write: nobody begins to copy it, or throws it out */
     const device *lost;         /* the device that had the only content, and broke */
@@ -168,8 +168,8 @@ struct place {
     place *next_called;     /* among those that are to be called; by whoever made it CALLED */
     bool refused;           /* with the policy's lock: it will not pop again before it is woken */
     /* The worker's own. */
-    int staged;     /* popped and not begun */
-    int nested;     /* kernels that it is in the middle of */
+    int staged;         /* popped and not begun */
+    int nested;         /* kernels that it is in the middle of */
     int64_t idle_since; /* with something staged; 0: it was not */
     /* The worker writes, others look. */
     _Atomic uint64_t tasks, busy_ns, waiting_ns;
@@ -196,10 +196,10 @@ struct thrum__places {
     thrum__lock policy_lock;
     const thrum_policy *policy;
     void *policy_state;
-    bool begun;       /* its `begin` has been called */
-    bool dismissed;   /* it broke its contract, and is not called any more */
+    bool begun;     /* its `begin` has been called */
+    bool dismissed; /* it broke its contract, and is not called any more */
     char verdict[256];
-    bool last_call;   /* all places have been called once more, since nobody took what is queued */
+    bool last_call; /* all places have been called once more, since nobody took what is queued */
     uint64_t next_number, random;
     uint32_t queued, taken;
     placing **table; /* all that were pushed and have not ended, by address */

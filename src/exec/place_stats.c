@@ -44,7 +44,7 @@ static void name_place(const place *pl, int worker, char *name, size_t size)
     else if (d->info.workers == 1)
         snprintf(name, size, "%s", d->info.name);
     else
-        snprintf(name, size, "%s.%d", d->info.name, pl->number);
+        snprintf(name, size, "%.40s.%d", d->info.name, pl->number);
 }
 
 static double seconds_of(const _Atomic uint64_t *ns)

@@ -108,8 +108,9 @@ int thrum__replica_state(const thrum_data *data, int node)
 {
     const thrum__places *places = data->space->places;
     if (node < 0 || node >= (places ? places->node_count : 1))
-        return thrum__fault(THRUM_EINVAL, "thrum_data_state: there is no memory node %d; the executor has %d, from 0 on",
-                            node, places ? places->node_count : 1);
+        return thrum__fault(THRUM_EINVAL,
+                            "thrum_data_state: there is no memory node %d; the executor has %d, from 0 on", node,
+                            places ? places->node_count : 1);
     thrum__lock *lock = (thrum__lock *)(uintptr_t)&places->lock;
     thrum__lock_take(lock);
     int state = data->replicas->of[node].state;

@@ -50,8 +50,7 @@ static bool has_kernels(const placing *p, enum thrum_arch arch)
     if (!thrum__kernel_for(job->codelet, arch))
         return false;
     for (uint32_t i = 0; i < job->count; i++)
-        if (job->access[i].mode == THRUM_MODE_REDUX &&
-            !thrum__kernel_for(job->access[i].data->reduction->init, arch))
+        if (job->access[i].mode == THRUM_MODE_REDUX && !thrum__kernel_for(job->access[i].data->reduction->init, arch))
             return false;
     return true;
 }
@@ -106,7 +105,8 @@ static int nobody_can_run(const thrum__places *places, const thrum_codelet *code
             snprintf(kinds + used, sizeof kinds - used, "%s%s", last ? ", " : "", name_of(&places->place[i]));
         last = name_of(&places->place[i]);
     }
-    return thrum__fault(THRUM_EINVAL, "codelet '%s' has no implementation that a worker of the executor can run: it has %s",
+    return thrum__fault(THRUM_EINVAL,
+                        "codelet '%s' has no implementation that a worker of the executor can run: it has %s",
                         codelet->name, kinds);
 }
 
@@ -264,7 +264,9 @@ static place *some_idle(thrum__places *places)
 static void wake(const thrum_world *world, int worker)
 {
     thrum__places *places = of(world);
-    place *pl = worker == THRUM_ANY_WORKER ? some_idle(places) : is_worker(world, worker) ? &places->place[worker] : NULL;
+    place *pl = worker == THRUM_ANY_WORKER ? some_idle(places)
+                : is_worker(world, worker) ? &places->place[worker]
+                                           : NULL;
     if (pl)
         thrum__place_wake_locked(pl);
 }
