@@ -109,14 +109,11 @@ static bool call(place *pl, placing *p, kernel_call *c, const thrum_buffer *buff
 static int home_scratch(use *u, thrum_buffer *buffer)
 {
     const thrum_layout *custom = u->data->custom;
-    if (custom) {
+    if (custom)
         u->scratch = custom->make ? custom->make(custom->ctx) : NULL;
-        *buffer = u->data->home;
-        buffer->ptr = u->scratch;
-    } else {
+    else
         u->scratch = thrum__alloc_aligned(u->data->replicas->bytes);
-        thrum__data_packed_buffer(u->data, u->scratch, 0, buffer);
-    }
+    thrum__data_packed_buffer(u->data, u->scratch, 0, buffer);
     return u->scratch ? 0 : thrum__fault(THRUM_ENOMEM, "no scratch memory");
 }
 
@@ -132,6 +129,12 @@ static void free_home_scratch(use *u)
     u->scratch = NULL;
 }
 
+/* A partition may give it memory meanwhile. */
+static bool has_home(const thrum_data *data)
+{
+    return __atomic_load_n(&data->home.ptr, __ATOMIC_ACQUIRE);
+}
+
 static int fill_buffer(use *u, thrum_buffer *buffer)
 {
     int node = u->of->node, err = 0;
@@ -140,7 +143,7 @@ static int fill_buffer(use *u, thrum_buffer *buffer)
         thrum__data_packed_buffer(u->data, scratch ? u->scratch : u->data->replicas->of[node].memory, node, buffer);
     else if (scratch)
         err = home_scratch(u, buffer);
-    else if (!(err = u->data->home.ptr ? 0 : thrum__data_make_home(u->data)))
+    else if (!(err = has_home(u->data) ? 0 : thrum__data_make_home(u->data)))
         *buffer = u->data->home;
     return err;
 }

@@ -262,6 +262,15 @@ static enum outcome reserve_pinned(thrum__places *places, node *n, placing *p, t
     return err ? NEVER : GOT;
 }
 
+/* Else nobody has anything that could come free, and still there is too little. */
+static bool something_will_leave(const node *n)
+{
+    const replica *r = n->oldest;
+    while (r && may_go(r))
+        r = r->newer;
+    return r || n->scratch > 0;
+}
+
 static enum outcome reserve(thrum__places *places, node *n, placing *p, todo *todo)
 {
     if (thrum__is_broken(n->device))
@@ -271,8 +280,7 @@ static enum outcome reserve(thrum__places *places, node *n, placing *p, todo *to
     if (outcome == GOT)
         return GOT;
     unpin_all(places, p);
-    /* Nobody has anything that could come free, and still there is too little. */
-    return outcome == LATER && n->users == 0 && n->leaving == 0 ? NEVER : outcome;
+    return outcome == LATER && !something_will_leave(n) ? NEVER : outcome;
 }
 
 /* ---- The line ----------------------------------------------------------------------------------------------------------- */

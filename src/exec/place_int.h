@@ -68,11 +68,11 @@ typedef struct node {
     uint64_t evictions, written_back, prefetches;
 } node;
 
-typedef struct link {
+typedef struct link_stats {
     uint64_t copies, bytes;
     int64_t busy, since; /* nanoseconds; the moment when the first of those under way began */
     uint32_t under_way;
-} link;
+} link_stats;
 
 /* ---- Uses and placings -------------------------------------------------------------------------------------------- */
 
@@ -188,7 +188,7 @@ struct thrum__places {
     place *place;
     device *device;
     node *node;
-    link *link;
+    link_stats *link;
 
     _Atomic uint32_t busy;   /* places that are not idle */
     _Atomic uint32_t inside; /* threads that must leave before all of this can go */
@@ -214,7 +214,7 @@ struct thrum__places {
     uint32_t changes;
 };
 
-static inline link *thrum__link(thrum__places *places, int from, int to)
+static inline link_stats *thrum__link(thrum__places *places, int from, int to)
 {
     return &places->link[from * places->node_count + to];
 }

@@ -117,7 +117,7 @@ int thrum_executor_link(const thrum_executor *ex, int from, int to, thrum_link_s
     if (!places)
         return 0;
     thrum__lock_take(&places->lock);
-    const link *l = thrum__link(places, from, to);
+    const link_stats *l = thrum__link(places, from, to);
     stats->copies = l->copies;
     stats->bytes = l->bytes;
     stats->busy = (double)l->busy * 1e-9;

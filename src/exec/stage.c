@@ -365,7 +365,7 @@ static int make_homes(const placing *p)
 {
     int err = 0;
     for (uint32_t i = 0; i < p->use_count && !err; i++)
-        if (thrum__use_writes(&p->uses[i]) && !p->uses[i].data->home.ptr)
+        if (thrum__use_writes(&p->uses[i]))
             err = thrum__data_make_home(p->uses[i].data);
     return err;
 }

@@ -28,7 +28,7 @@ bool thrum__transfer_begin(thrum__places *places, replicas *r, int from, int to,
     /* Relaxed, as below: whoever waits for zero without the lock looks again with it. */
     atomic_fetch_add_explicit(&r->under_way, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&places->inside, 1, memory_order_relaxed);
-    link *l = thrum__link(places, from, to);
+    link_stats *l = thrum__link(places, from, to);
     if (l->under_way++ == 0)
         l->since = thrum__now();
     return true;
@@ -38,7 +38,7 @@ bool thrum__transfer_begin(thrum__places *places, replicas *r, int from, int to,
 
 static void count_link(thrum__places *places, const transfer *t, int err)
 {
-    link *l = thrum__link(places, t->from, t->to);
+    link_stats *l = thrum__link(places, t->from, t->to);
     if (--l->under_way == 0)
         l->busy += thrum__now() - l->since;
     if (err)
@@ -47,7 +47,7 @@ static void count_link(thrum__places *places, const transfer *t, int err)
     l->bytes += t->data->data->bytes;
 }
 
-static void set_states(thrum__places *places, const transfer *t)
+static void set_states(const transfer *t)
 {
     replica *from = &t->data->of[t->from], *to = &t->data->of[t->to];
     /* It may have been lost with its device meanwhile: what has arrived is still right. */
@@ -55,7 +55,6 @@ static void set_states(thrum__places *places, const transfer *t)
         from->state = THRUM_SHARED;
     to->state = THRUM_SHARED;
     t->data->lost = NULL;
-    thrum__replicas_changed(places, t->data);
 }
 
 /* It was on its way home so that it can be thrown out: if nobody has come to use it, it goes. */
@@ -110,8 +109,9 @@ static void end_locked(thrum__places *places, transfer *t, todo *todo)
     if (err)
         fail(places, t, err, todo);
     else if (!thrum__is_broken(places->node[t->to].device))
-        set_states(places, t);
+        set_states(t);
     leave(places, &r->of[t->from]);
+    thrum__replicas_changed(places, r);
     thrum__stage_go_on(places, r, todo);
     if (places->node[t->from].first)
         thrum__node_serve_line(places, &places->node[t->from], todo);
@@ -195,15 +195,15 @@ static int pack(transfer *t)
 static int start_pieces(transfer *t)
 {
     thrum_data *data = t->data->data;
-    int err = t->to == 0 ? thrum__data_make_home(data) : 0;
-    if (!err && data->custom && (t->to == 0 || t->from == 0))
+    bool with_home = t->to == 0 || t->from == 0, packed = data->custom != NULL;
+    int err = with_home ? thrum__data_make_home(data) : 0;
+    if (!err && with_home && packed)
         err = pack(t);
     if (err) {
         note_error(t, THRUM_ENOMEM);
         return err;
     }
-    void *home = t->buffer ? t->buffer : data->home.ptr;
-    bool packed = t->buffer != NULL;
+    void *home = packed ? t->buffer : with_home ? data->home.ptr : NULL;
     return thrum__data_copies(data, t->to ? t->data->of[t->to].memory : home, t->to || packed,
                               t->from ? t->data->of[t->from].memory : home, t->from || packed, start_piece, t);
 }

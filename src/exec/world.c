@@ -146,10 +146,8 @@ void thrum__placing_shape(placing *p)
 /* Buffers are filled anew before they are used, so they can tell shapes until then. */
 static void describe(placing *p)
 {
-    for (int i = 0; i < p->shown.data_count; i++) {
-        p->buffers[i] = p->data[i].data->home;
-        p->buffers[i].ptr = NULL;
-    }
+    for (int i = 0; i < p->shown.data_count; i++)
+        thrum__data_packed_buffer(p->data[i].data, NULL, 0, &p->buffers[i]);
 }
 
 double thrum__placing_seconds(placing *p, const thrum_codelet *codelet, const thrum_place *shown)
@@ -165,8 +163,8 @@ double thrum__placing_seconds(placing *p, const thrum_codelet *codelet, const th
     if (own)
         return thrum__perf_expect(codelet, shown, &p->shape, p->buffers, p->shown.data_count, p->job->arg);
     /* Of a reduction: two of the same shape. */
-    shapes[0] = shapes[1] = p->data[0].data->home;
-    shapes[0].ptr = shapes[1].ptr = NULL;
+    thrum__data_packed_buffer(p->data[0].data, NULL, 0, &shapes[0]);
+    shapes[1] = shapes[0];
     return thrum__perf_expect(codelet, shown, &p->shape, shapes, 2, NULL);
 }
 

@@ -277,7 +277,7 @@ static int check_accesses(const thrum_flow *flow, const thrum_codelet *codelet, 
     int err = 0;
     for (uint32_t i = 0; i < count && !err; i++) {
         err = thrum__access_check(codelet, access[i].data, (enum thrum_mode)access[i].mode, "thrum_insert");
-        if (__builtin_expect(!err && !access[i].data->home.ptr, 0) && !flow->space->places &&
+        if (!err && !flow->space->places && __builtin_expect(!access[i].data->home.ptr, 0) &&
             access[i].mode != THRUM_MODE_SCRATCH)
             err = thrum__data_make_home(access[i].data);
     }
