@@ -14,8 +14,9 @@
 
 static const char help[] = "usage: thrum info [--json]\n\n"
                            "Prints the version, the processors that thrum may use and how the number of workers\n"
-                           "follows from them, optional programs, and every option with its value, its default,\n"
-                           "its range and what it is for. Options are variables of the environment.\n\n"
+                           "follows from them, optional programs, every option with its value, its default, its\n"
+                           "range and what it is for, and every kind of device with its settings. Options are\n"
+                           "variables of the environment; devices and their settings go into THRUM_DEVICES.\n\n"
                            "A variable that begins with THRUM_ and is unknown or has a bad value is reported\n"
                            "behind the table, and the exit code is 1.\n\n"
                            "options:\n"
@@ -73,6 +74,28 @@ static void print_options(void)
     printf("\nA star: set in the environment.\n");
 }
 
+static void print_driver(const thrum_driver *driver)
+{
+    int key = 7, initial = 7, range = 5;
+    for (const thrum_setting *s = driver->settings; s->key; s++) {
+        widen(&key, s->key);
+        widen(&initial, s->initial);
+        widen(&range, s->range);
+    }
+    printf("\nDevices \"%s\": %s\n", driver->kind, driver->help);
+    printf("  %-*s  %-*s  %-*s  %s\n", key, "setting", initial, "default", range, "range", "what for");
+    for (const thrum_setting *s = driver->settings; s->key; s++)
+        printf("  %-*s  %-*s  %-*s  %s\n", key, s->key, initial, text_or(s->initial, "-"), range,
+               text_or(s->range, "-"), s->help);
+}
+
+static void print_drivers(void)
+{
+    const thrum_driver *driver;
+    for (int i = 0; (driver = thrum_driver_at(i)); i++)
+        print_driver(driver);
+}
+
 /* ---- For programs ------------------------------------------------------------------------------------------------ */
 
 /* Values come from the environment and may be any bytes; JSON takes UTF-8 alone. */
@@ -103,17 +126,36 @@ static json_t *options_json(void)
     return list;
 }
 
+static json_t *settings_json(const thrum_driver *driver)
+{
+    json_t *list = json_array();
+    for (const thrum_setting *s = driver->settings; s->key; s++)
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s}", "key", s->key, "default", s->initial, "range",
+                                              s->range, "help", s->help));
+    return list;
+}
+
+static json_t *drivers_json(void)
+{
+    json_t *list = json_array();
+    const thrum_driver *driver;
+    for (int i = 0; (driver = thrum_driver_at(i)); i++)
+        json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "kind", driver->kind, "help", driver->help, "settings",
+                                              settings_json(driver)));
+    return list;
+}
+
 static void print_json(const thrum_machine_info *machine, const char *problem)
 {
     char text[DESCRIBE_SIZE], dot[4096], gnuplot[4096];
     bool has_dot = tool_find_program("dot", dot, sizeof dot);
     bool has_gnuplot = tool_find_program("gnuplot", gnuplot, sizeof gnuplot);
-    json_t *object = json_pack("{s:s, s:o, s:o, s:o, s:{s:o, s:o}, s:{s:b}, s:o, s:o}", "version", thrum_version(),
+    json_t *object = json_pack("{s:s, s:o, s:o, s:o, s:{s:o, s:o}, s:{s:b}, s:o, s:o, s:o}", "version", thrum_version(),
                                "machine", machine_json(machine), "workers", json_text(describe_workers(machine, text)),
                                "binding", json_text(describe_binding(machine, text)), "programs", "dot",
                                json_text(has_dot ? dot : NULL), "gnuplot", json_text(has_gnuplot ? gnuplot : NULL),
                                "engines", "simgrid", thrum_sim_engine_check(THRUM_ENGINE_SIMGRID) == 0, "options",
-                               options_json(), "problem", json_text(problem));
+                               options_json(), "devices", drivers_json(), "problem", json_text(problem));
     json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     putchar('\n');
     json_decref(object);
@@ -134,6 +176,7 @@ static int inform(bool json)
         if (known)
             print_machine(&machine);
         print_options();
+        print_drivers();
     }
     return *problem ? tool_fail("info", "%s", problem) : TOOL_DONE;
 }

@@ -84,13 +84,15 @@ typedef struct thrum_driver {
     void (*close)(thrum_device *device); /* nothing is under way; memory that is still allocated is freed */
     void (*describe)(const thrum_device *device, thrum_device_info *info);
 
-    /* At least a byte. THRUM_ENOMEM when the device is full; no message is needed then. What is in new memory is anything. A
-     * device that has failed gives THRUM_EDEVICE; release works still. */
+    /* Memory that begins at a multiple of 64; what is in it is anything. Addresses inside of it are good for copies and buffers,
+     * though the processor need not be able to read them. THRUM_ENOMEM when the device is full; no message is needed then. 0
+     * bytes: THRUM_EINVAL. A device that has failed: THRUM_EDEVICE; release works still. */
     int (*alloc)(thrum_device *device, size_t bytes, void **memory);
     void (*release)(thrum_device *device, void *memory, size_t bytes);
 
-    /* Both return 0 and call `done` later (or before returning), or return an error and never call it. `launch` is called by the
-     * worker with this number among the device's, and may do all of the work before it returns. */
+    /* Both return 0 and call `done` later (or before returning), or return an error and never call it. A copy of nothing, one
+     * between devices that do not reach each other, and a worker that is not there are refused with THRUM_EINVAL. `launch` is
+     * called by the worker with this number among the device's, and may do all of the work before it returns. */
     int (*copy)(thrum_device *device, const thrum_copy *copy, thrum_done_fn *done, void *ctx);
     int (*launch)(thrum_device *device, int worker, const thrum_launch *launch, thrum_done_fn *done, void *ctx);
 } thrum_driver;

@@ -51,12 +51,9 @@ void *thrum__alloc_aligned(size_t size)
 
 void *thrum__zalloc_aligned(size_t size)
 {
-    if (refused())
-        return NULL;
-    size_t whole = (size + 63) / 64 * 64;
-    void *memory = aligned_alloc(64, whole);
+    void *memory = thrum__alloc_aligned(size);
     if (memory)
-        memset(memory, 0, whole);
+        memset(memory, 0, (size + 63) / 64 * 64);
     return memory;
 }
 

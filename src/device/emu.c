@@ -7,13 +7,9 @@
 #include "sys/clock.h"
 #include "sys/sleep.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-/* What is in memory that nothing was copied to: no number that a program would take for one of its own. */
-enum { UNWRITTEN = 0xa5 };
 
 /* ---- Opening and closing ------------------------------------------------------------------------------------------- */
 
@@ -48,95 +44,6 @@ static thrum_device *emu_open(int number, const char *settings)
     return device;
 }
 
-/* ---- Memory -------------------------------------------------------------------------------------------------------- */
-
-/* In front of each piece of memory that is given out, so that closing finds it. A cache line, as pieces are aligned to one. */
-typedef struct emu_block {
-    _Alignas(64) struct emu_block *next;
-    struct emu_block **link; /* what points to it */
-    size_t bytes;
-} emu_block;
-
-static void put_in_list_locked(thrum_device *device, emu_block *block)
-{
-    block->next = device->blocks;
-    block->link = &device->blocks;
-    if (block->next)
-        block->next->link = &block->next;
-    device->blocks = block;
-}
-
-static void take_from_list_locked(emu_block *block)
-{
-    *block->link = block->next;
-    if (block->next)
-        block->next->link = block->link;
-}
-
-static bool reserve(thrum_device *device, size_t bytes)
-{
-    thrum__lock_take(&device->memory_lock);
-    bool fits = bytes <= device->settings.memory - device->used;
-    if (fits)
-        device->used += bytes;
-    thrum__lock_give(&device->memory_lock);
-    return fits;
-}
-
-static void unreserve(thrum_device *device, size_t bytes)
-{
-    thrum__lock_take(&device->memory_lock);
-    device->used -= bytes;
-    thrum__lock_give(&device->memory_lock);
-}
-
-/* In timing mode nobody looks into the memory: untouched, it takes none of the machine's. */
-static emu_block *block_new(thrum_device *device, size_t bytes)
-{
-    emu_block *block = bytes > SIZE_MAX - sizeof *block ? NULL : thrum__alloc_aligned(sizeof *block + bytes);
-    if (!block)
-        return NULL;
-    block->bytes = bytes;
-    if (!device->settings.timing)
-        memset(block + 1, UNWRITTEN, bytes);
-    thrum__lock_take(&device->memory_lock);
-    put_in_list_locked(device, block);
-    thrum__lock_give(&device->memory_lock);
-    return block;
-}
-
-static int emu_alloc(thrum_device *device, size_t bytes, void **memory)
-{
-    int err = thrum__emu_check(device);
-    if (err)
-        return err;
-    if (bytes == 0)
-        return thrum__fault(THRUM_EINVAL, "0 bytes of memory are asked of emu %d: it must be at least 1",
-                            device->number);
-    if (!reserve(device, bytes))
-        return THRUM_ENOMEM;
-    emu_block *block = block_new(device, bytes);
-    if (!block) {
-        unreserve(device, bytes);
-        return THRUM_ENOMEM;
-    }
-    *memory = block + 1;
-    return 0;
-}
-
-static void emu_release(thrum_device *device, void *memory, size_t bytes)
-{
-    if (!memory || device->process != getpid())
-        return;
-    emu_block *block = (emu_block *)memory - 1;
-    assert(block->bytes == bytes);
-    thrum__lock_take(&device->memory_lock);
-    take_from_list_locked(block);
-    device->used -= bytes;
-    thrum__lock_give(&device->memory_lock);
-    thrum__free(block);
-}
-
 /* In the child of a fork the links' threads are not there, and a lock may have been held by one of the parent's: all is left as it
  * is, for the parent's copy to be closed. */
 static void emu_close(thrum_device *device)
@@ -145,10 +52,7 @@ static void emu_close(thrum_device *device)
         return;
     thrum__emu_link_close(&device->in);
     thrum__emu_link_close(&device->out);
-    for (emu_block *block = device->blocks, *next; block; block = next) {
-        next = block->next;
-        thrum__free(block);
-    }
+    thrum__emu_memory_free(device);
     thrum__free(device);
 }
 
@@ -218,6 +122,22 @@ static int check_across(const thrum_device *device, const thrum_copy *copy)
     return thrum__emu_check(copy->from_device);
 }
 
+static size_t reach(const thrum_copy *copy, size_t row, size_t plane)
+{
+    return (copy->planes - 1) * plane + (copy->rows - 1) * row + copy->bytes;
+}
+
+static int check_addresses(thrum_device *device, const thrum_copy *copy)
+{
+    int err = 0;
+    if (copy->direction != THRUM_COPY_OUT)
+        err = thrum__emu_memory_check(device, copy->to, reach(copy, copy->to_row, copy->to_plane));
+    if (!err && copy->direction != THRUM_COPY_IN)
+        err = thrum__emu_memory_check(copy->direction == THRUM_COPY_OUT ? device : copy->from_device, copy->from,
+                                      reach(copy, copy->from_row, copy->from_plane));
+    return err;
+}
+
 static int emu_copy(thrum_device *device, const thrum_copy *copy, thrum_done_fn *done, void *ctx)
 {
     size_t bytes = 0;
@@ -226,6 +146,8 @@ static int emu_copy(thrum_device *device, const thrum_copy *copy, thrum_done_fn 
         err = copy_bytes(device, copy, &bytes);
     if (!err && copy->direction == THRUM_COPY_ACROSS)
         err = check_across(device, copy);
+    if (!err)
+        err = check_addresses(device, copy);
     if (err)
         return err;
     emu_link *link = copy->direction == THRUM_COPY_OUT ? &device->out : &device->in;
@@ -234,14 +156,22 @@ static int emu_copy(thrum_device *device, const thrum_copy *copy, thrum_done_fn 
 
 /* ---- Kernels ------------------------------------------------------------------------------------------------------- */
 
-static int check_launch(const thrum_device *device, int worker, const thrum_launch *launch)
+static int check_buffers(thrum_device *device, const thrum_launch *launch)
+{
+    int err = 0;
+    for (int i = 0; i < launch->count && !err; i++)
+        err = thrum__emu_memory_check(device, launch->buffers[i].ptr, launch->buffers[i].elem);
+    return err;
+}
+
+static int check_launch(thrum_device *device, int worker, const thrum_launch *launch)
 {
     if (worker < 0 || worker >= device->settings.workers)
         return thrum__fault(THRUM_EINVAL, "emu %d has no worker %d: its workers are 0 to %ld", device->number, worker,
                             device->settings.workers - 1);
     if (!device->settings.timing && !launch->kernel)
         return thrum__fault(THRUM_EINVAL, "a launch on emu %d has no kernel", device->number);
-    return 0;
+    return check_buffers(device, launch);
 }
 
 static void run(const thrum_device *device, const thrum_launch *launch)
@@ -278,7 +208,7 @@ const thrum_driver thrum__emu_driver = {.kind = "emu",
                                         .open = emu_open,
                                         .close = emu_close,
                                         .describe = emu_describe,
-                                        .alloc = emu_alloc,
-                                        .release = emu_release,
+                                        .alloc = thrum__emu_alloc,
+                                        .release = thrum__emu_release,
                                         .copy = emu_copy,
                                         .launch = emu_launch};

@@ -32,6 +32,16 @@ extern const thrum_setting thrum__emu_settings[];
 /* Defaults and then what the text says: 0, or an error with a sentence. */
 int thrum__emu_settings_read(const char *text, emu_settings *settings);
 
+/* ---- Memory (emu_memory.c) ----------------------------------------------------------------------------------------- */
+
+int thrum__emu_alloc(thrum_device *device, size_t bytes, void **memory);
+void thrum__emu_release(thrum_device *device, void *memory, size_t bytes);
+void thrum__emu_memory_free(thrum_device *device); /* all that is given out; nobody else uses the device */
+
+/* In builds with checks: THRUM_EINVAL with a sentence for bytes that are not the device's. The processor could use them all the
+ * same, and nobody would notice a copy that is missing. */
+int thrum__emu_memory_check(thrum_device *device, const void *address, size_t bytes);
+
 /* ---- Links (emu_link.c) -------------------------------------------------------------------------------------------- */
 
 typedef struct emu_request {

@@ -45,7 +45,7 @@ typedef struct thrum__space {
     thrum_executor *ex;
     thrum__lock lock;                   /* the order of insertion; the lists below */
     thrum__lock commute_lock;           /* see model/order.h */
-    thrum__lock home_lock;              /* making memory at home: a part's whole may need it while a task writes it */
+    thrum__lock home_lock;              /* new memory at home: the main program may need it while a task does */
     thrum_data *first;                  /* live ones */
     thrum_data *gone_first, *gone_last; /* unregistered ones, the oldest first */
     size_t live, gone;
@@ -131,14 +131,21 @@ thrum_data *thrum__data_like(const thrum_data *data);
 void thrum__data_retire(thrum_data *data);
 
 /* Gives it memory at home if it has none: 0, THRUM_ENOMEM, or THRUM_EINVAL for a custom layout that cannot make any. With a
- * sentence. The content of new memory means nothing. */
-int thrum__data_make_home(thrum_data *data);
+ * sentence. The content of new memory means nothing. Any thread: afterwards all of them see the same memory. */
+int thrum__data_make_new_home(thrum_data *data);
+static inline int thrum__data_make_home(thrum_data *data)
+{
+    /* Acquire, with the release of whoever made it: CSR has two more pointers. */
+    return __builtin_expect(__atomic_load_n(&data->home.ptr, __ATOMIC_ACQUIRE) != NULL, 1)
+               ? 0
+               : thrum__data_make_new_home(data);
+}
 
 /* A few words for messages: its name in quotes, or what it is. Returns `text`. */
 enum { THRUM__DATA_TEXT = 120 };
 char *thrum__data_text(const thrum_data *data, char text[THRUM__DATA_TEXT]);
 
-/* 0 or THRUM_ENOMEM. */
+/* 0 or THRUM_ENOMEM with a sentence; then it has the name that it had. NULL takes it away. */
 int thrum__data_set_name(thrum_data *data, const char *name);
 
 /* How it looks on a device, packed into memory at `ptr` there (CSR: values, then row_start, then columns, each at a multiple of

@@ -14,7 +14,7 @@ void thrum__sleep_until(int64_t moment);
 /* The moment so many seconds after another; what is no number above 0 counts as 0, what is beyond all clocks as their end. */
 static inline int64_t thrum__moment_after(int64_t start, double seconds)
 {
-    double room = (double)(INT64_MAX / 2 - start) - 1;
+    double room = (double)(INT64_MAX / 2 - start);
     double ns = seconds > 0 ? seconds * 1e9 + 0.999 : 0;
     return start + (int64_t)(ns < room ? ns : room);
 }
