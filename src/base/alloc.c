@@ -53,7 +53,7 @@ void *thrum__zalloc_aligned(size_t size)
 {
     void *memory = thrum__alloc_aligned(size);
     if (memory)
-        memset(memory, 0, (size + 63) / 64 * 64);
+        memset(memory, 0, size);
     return memory;
 }
 

@@ -42,7 +42,7 @@ static const struct row {
                             "processors and devices that run codelet tasks"},
     [THRUM__OPT_WINDOW] = {"THRUM_WINDOW", "65536", "2 to 1073741824", "", 2, 1073741824,
                            "tasks of a flow that may have been inserted and not have ended"},
-    [THRUM__OPT_MODELS] = {"THRUM_MODELS", "auto", "auto, off, or a folder with a '/' in it", "text", 1, 0,
+    [THRUM__OPT_MODELS] = {"THRUM_MODELS", "auto", "auto, off, or a folder with a '/' in it", "auto|off", 1, 0,
                            "where measured times of codelets are kept; auto: thrum/models in the user's cache folder"},
     [THRUM__OPT_TRACE] = {"THRUM_TRACE", "", "a file name", "text", 1, 0,
                           "write a trace in Chrome's format to this file when an executor is freed"},
@@ -114,7 +114,7 @@ int thrum__option_parse(enum thrum__option_id id, const char *value, int64_t *nu
         int err = check_devices(row, value);
         if (err)
             return err;
-    } else if (strcmp(row->words, "text") == 0)
+    } else if (strcmp(row->words, "text") == 0 || (id == THRUM__OPT_MODELS && strchr(value, '/')))
         n = 0;
     else if (position >= 0)
         n = row->low <= row->high ? -1 : position;

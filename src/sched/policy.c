@@ -2,8 +2,8 @@
  *
  * Which policies there are: those of the library, those that the program has registered, those in shared libraries.
  *
- * A policy that has become known stays so for the life of the process: executors keep pointers to it. So does a library that was
- * loaded. A plug-in is known by its path alone and is not in the list: its name need not differ from others.
+ * A policy that has become known stays so for the life of the process: executors keep pointers to it. So does a library
+ * that was loaded. A plug-in is known by its path alone and is not in the list: its name need not differ from others.
  */
 #include "sched/policy_int.h"
 

@@ -2,18 +2,19 @@
  *
  * dmda: each job goes to the worker that is expected to finish it first, when it becomes ready.
  *
- *   finish = the later of (when the worker will be done with what it has, when the job's data will be there) + the kernel's time
+ *   finish = the later of (the worker's end of what it has, the arrival of the job's data) + the kernel's time
  *
- * The choice of HEFT (Topcuoglu, Hariri, Wu, 2002), made on line as StarPU does under the same name ("deque model data aware").
- * Data is fetched to the chosen node while the job waits, hence the later of the two and not their sum; what is fetched to one
- * node comes one after the other, so a node whose link has much to do is not taken for near. Jobs wait in one line per worker, the
- * oldest first, and stay there: a bad expectation is paid for once, for a worker's expected end is counted from what has really
- * been done.
+ * The choice of HEFT (Topcuoglu, Hariri, Wu, 2002), made on line as StarPU does under the same name ("deque model data
+ * aware"). Data is fetched to the chosen node while the job waits, hence the later of the two and not their sum; what
+ * is fetched to one node comes one after the other, so a node whose link has much to do is not taken for near. Jobs
+ * wait in one line per worker, the oldest first, and stay there: a bad expectation is paid for once, for a worker's
+ * expected end is counted from what has really been done.
  *
- * **Times that nobody knows.** Each kind of worker has to run a codelet some times before models tell anything. Until they do, a
- * job is *undecided* and waits in one queue for all: whoever comes first takes it, in turn with its own line by age. So all kinds
- * of workers that are free get samples, each as many as its speed allows, and no line fills up with what nobody could judge. When
- * a worker comes upon a job whose times have become known for all who could run it, the job is placed like any other.
+ * **Times that nobody knows.** Each kind of worker has to run a codelet some times before models tell anything. Until
+ * they do, a job is *undecided* and waits in one queue for all: whoever comes first takes it, in turn with its own line
+ * by age. So all kinds of workers that are free get samples, each as many as its speed allows, and no line fills up
+ * with what nobody could judge. When a worker comes upon a job whose times have become known for all who could run it,
+ * the job is placed like any other.
  */
 #include "sched/policy_int.h"
 
@@ -67,8 +68,8 @@ static double expected_arrival(const thrum__dmda *d, const thrum_world *world, c
     return seconds > 0 ? later(now, d->link_free[node]) + seconds : now;
 }
 
-/* The worker with the earliest finish, the first among equals; none if somebody who could run it would take nobody knows how
- * long. */
+/* The worker with the earliest finish, the first among equals; none if somebody who could run it would take nobody
+ * knows how long. */
 static choice choose(const thrum__dmda *d, const thrum_world *world, const thrum_job *job)
 {
     double now = world->now(world), arrival = 0;
@@ -127,7 +128,8 @@ static thrum_job *take_waiting(thrum__lane *lane, const thrum__lane_order *order
     return job;
 }
 
-/* One that is undecided still and comes before all in the worker's line. Those that are not are placed, maybe in that line. */
+/* One that is undecided still and comes before all in the worker's line. Those that are not are placed, maybe in that
+ * line. */
 static thrum_job *take_undecided(thrum__dmda *d, const thrum__lane_order *order, const thrum_world *world, int worker)
 {
     thrum_job *job;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * dmdas: dmda with sorted lines. A worker takes the most urgent of the jobs that wait for it, and of several with the same
- * priority the one of which the least is still to be brought, the oldest among equals.
+ * dmdas: dmda with sorted lines. A worker takes the most urgent of the jobs that wait for it, and of several with the
+ * same priority the one of which the least is still to be brought, the oldest among equals.
  *
- * As StarPU's policy of that name. What is to be brought is asked when a job is taken, so a job whose prefetch is under way lets
- * others go first. The search is bounded: of many with the same priority the oldest few are compared.
+ * As StarPU's policy of that name. What is to be brought is asked when a job is taken, so a job whose prefetch is under
+ * way lets others go first. The search is bounded: of many with the same priority the oldest few are compared.
  */
 #include "sched/policy_int.h"
 

@@ -2,8 +2,8 @@
  *
  * fifo: one queue for all. A worker takes the oldest job that it can run.
  *
- * What everybody begins with, and a fair one to compare others with (StarPU calls its own "eager"): it keeps all workers busy
- * while there is work, and knows nothing of where data is or how fast a worker would be.
+ * What everybody begins with, and a fair one to compare others with (StarPU calls its own "eager"): it keeps all
+ * workers busy while there is work, and knows nothing of where data is or how fast a worker would be.
  */
 #include "sched/policy_int.h"
 #include "sched/policy_queue.h"

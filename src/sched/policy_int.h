@@ -27,8 +27,9 @@ void thrum__ws_done(void *state, const thrum_world *world, const thrum_job *job,
 
 /* ---- dmda and dmdas: policy_dmda.c -------------------------------------------------------------------------------- */
 
-/* What one worker has before it. A job's cost (its `key`) is by how many seconds it was expected, when it was placed, to make the
- * worker's end later: the kernel's time, and what of its transfers is not hidden behind the jobs before it. */
+/* What one worker has before it. A job's cost (its `key`) is by how many seconds it was expected, when it was placed,
+ * to make the worker's end later: the kernel's time, and what of its transfers is not hidden behind the jobs before
+ * it. */
 typedef struct thrum__lane {
     thrum__list line;    /* of dmda: what waits, the oldest first */
     thrum__heap sorted;  /* of dmdas */
@@ -45,7 +46,8 @@ typedef struct thrum__dmda {
     thrum__idlers idlers;
 } thrum__dmda;
 
-/* What dmdas does otherwise. `first` is what would be taken next, or NULL; `take` takes it out, or one that is as good. */
+/* What dmdas does otherwise. `first` is what would be taken next, or NULL; `take` takes it out, or one that is as
+ * good. */
 typedef struct thrum__lane_order {
     void (*add)(thrum__lane *lane, thrum_job *job);
     thrum_job *(*first)(const thrum__lane *lane);

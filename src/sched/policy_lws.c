@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * lws: ws that steals near by first: from workers of the same memory node, then from those of other nodes by how long the links
- * from there take, so that what has to be moved for a stolen job comes by the quickest way.
+ * lws: ws that steals near by first: from workers of the same memory node, then from those of other nodes by how long
+ * the links from there take, so that what has to be moved for a stolen job comes by the quickest way.
  *
- * StarPU's locality work stealing goes by the machine's tree in the same spirit. Among equally near ones a worker begins with the
- * one after itself, so that not all thieves go to the same.
+ * StarPU's locality work stealing goes by the machine's tree in the same spirit. Among equally near ones a worker
+ * begins with the one after itself, so that not all thieves go to the same.
  */
 #include "sched/policy_int.h"
 

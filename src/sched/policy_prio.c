@@ -2,7 +2,8 @@
  *
  * prio: one queue for all, by priority. A worker takes the most urgent job that it can run, the oldest among equals.
  *
- * List scheduling as Graham described it (1966), the list being the user's priorities; StarPU has it under the same name.
+ * List scheduling as Graham described it (1966), the list being the user's priorities; StarPU has it under the same
+ * name.
  */
 #include "sched/policy_int.h"
 

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * What policies are made of: lists and heaps of jobs, and a note of who is idle. No memory is needed for a push, so a push cannot
- * fail: a job that waits is linked by its own fields, `link` and `mark` (`key` is left to the policy).
+ * What policies are made of: lists and heaps of jobs, and a note of who is idle. No memory is needed for a push, so a
+ * push cannot fail: a job that waits is linked by its own fields, `link` and `mark` (`key` is left to the policy).
  *
- * **Shelves.** Where all workers look for jobs in one place, those that cannot run what lies in front would have to step over it,
- * again at each pop. So a shelf has a place for each set of architectures: there lie the jobs whose codelets have implementations
- * for just those. A worker looks at the places with its own architecture in them, and steps over jobs only where something rarer
- * forbids them: a pin, or the codelet's own can_run.
+ * **Shelves.** Where all workers look for jobs in one place, those that cannot run what lies in front would have to
+ * step over it, again at each pop. So a shelf has a place for each set of architectures: there lie the jobs whose
+ * codelets have implementations for just those. A worker looks at the places with its own architecture in them, and
+ * steps over jobs only where something rarer forbids them: a pin, or the codelet's own can_run.
  *
- * **Idlers.** A worker that was refused does not come again until it is woken; nobody has popped at the beginning, so all begin
- * idle. What holds: *for each job that waits, one of the workers that may take it is not idle*, so it pops again and the job is not
- * forgotten. A push keeps this by waking one that could take the job, if any is idle. A pop keeps it, since a worker becomes idle
- * only when nothing is left that it may take. That much loses no job; so that no worker sleeps beside work for long, a pop that
- * leaves jobs behind wakes one more. A worker may ask for another job before it is done with the first: if it is refused it is
- * idle too, but others are woken rather. While nobody is idle all of this is one comparison.
+ * **Idlers.** A worker that was refused does not come again until it is woken; nobody has popped at the beginning, so
+ * all begin idle. What holds: *for each job that waits, one of the workers that may take it is not idle*, so it pops
+ * again and the job is not forgotten. A push keeps this by waking one that could take the job, if any is idle. A pop
+ * keeps it, since a worker becomes idle only when nothing is left that it may take. That much loses no job; so that no
+ * worker sleeps beside work for long, a pop that leaves jobs behind wakes one more. A worker may ask for another job
+ * before it is done with the first: if it is refused it is idle too, but others are woken rather. While nobody is idle
+ * all of this is one comparison.
  */
 #ifndef THRUM_SCHED_POLICY_QUEUE_H
 #define THRUM_SCHED_POLICY_QUEUE_H
@@ -56,9 +57,9 @@ static inline bool thrum__more_urgent(const thrum_job *a, const thrum_job *b)
     return a->priority != b->priority ? a->priority > b->priority : thrum__older(a, b);
 }
 
-/* A pairing heap (Fredman, Sedgewick, Sleator, Tarjan, 1986), which needs two pointers a job: `link` is the next child of the
- * same parent, `mark` the first child. Adding is O(1), taking O(log n) amortised. On top is the most urgent, the oldest among
- * equals, or `by_age` the oldest. */
+/* A pairing heap (Fredman, Sedgewick, Sleator, Tarjan, 1986), which needs two pointers a job: `link` is the next child
+ * of the same parent, `mark` the first child. Adding is O(1), taking O(log n) amortised. On top is the most urgent, the
+ * oldest among equals, or `by_age` the oldest. */
 typedef struct thrum__heap {
     thrum_job *top;
     bool by_age;

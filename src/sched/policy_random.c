@@ -2,8 +2,8 @@
  *
  * random: each job goes to some worker that can run it, all of them being equally likely, and waits for its turn there.
  *
- * Not meant to be good: it is what cleverer policies are compared with, and a good way to move data about in tests. (StarPU's
- * namesake weighs workers by their speed.)
+ * Not meant to be good: it is what cleverer policies are compared with, and a good way to move data about in tests.
+ * (StarPU's namesake weighs workers by their speed.)
  */
 #include "sched/policy_int.h"
 
@@ -34,8 +34,8 @@ static int begin(void *state, const thrum_world *world)
     return err;
 }
 
-/* The number of those that can is not known before all have been asked, so each takes the place of the one before it with the
- * probability that makes all equal: 1 / 1, 1 / 2, 1 / 3, ... */
+/* The number of those that can is not known before all have been asked, so each takes the place of the one before it
+ * with the probability that makes all equal: 1 / 1, 1 / 2, 1 / 3, ... */
 static int draw(const thrum_world *world, const thrum_job *job)
 {
     int chosen = 0;

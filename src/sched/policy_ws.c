@@ -2,13 +2,14 @@
  *
  * ws: work stealing. Each worker has a queue; one whose queue is empty takes from another's, beginning at a random one.
  *
- * A worker takes the newest of what its own jobs have made ready: that works on data which it has just written, and goes deep
- * before it goes wide, which keeps few jobs waiting (Blumofe and Leiserson, 1999). A thief takes from the other end: the oldest,
- * whose data is the likeliest to have left the victim's caches, and from which the most is likely to follow. Jobs that come from
- * elsewhere, from the main program or from workers that cannot run them, go to the back in their order, so a worker comes to them
- * when its own are done, the oldest first.
+ * A worker takes the newest of what its own jobs have made ready: that works on data which it has just written, and
+ * goes deep before it goes wide, which keeps few jobs waiting (Blumofe and Leiserson, 1999). A thief takes from the
+ * other end: the oldest, whose data is the likeliest to have left the victim's caches, and from which the most is
+ * likely to follow. Jobs that come from elsewhere, from the main program or from workers that cannot run them, go to
+ * the back in their order, so a worker comes to them when its own are done, the oldest first.
  *
- * Priorities do not count. Built-in stealing is the same idea without a lock, and faster; this one is for machines with devices.
+ * Priorities do not count. Built-in stealing is the same idea without a lock, and faster; this one is for machines with
+ * devices.
  */
 #include "sched/policy_int.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Policies by name: those of the library, the program's own, and those in shared libraries; and what is wrong with some.
+ * Policies by name: those of the library, the program's own, and those in shared libraries; and what is wrong with
+ * some.
  */
 #include "test.h"
 
@@ -78,7 +79,7 @@ TEST(a_policy_that_is_none_is_refused)
     assert_null(thrum_policy_find("x"));
 }
 
-/* ---- Libraries: the tests run in the folder of the build ------------------------------------------------------------ */
+/* ---- Libraries: the tests run in the folder of the build ---------------------------------------------------------- */
 
 TEST(a_policy_is_loaded_from_a_library)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the plug-ins of the tests begin with: one list, the newest first, which any worker may take from. A plug-in that differs in
- * one function names its own.
+ * What the plug-ins of the tests begin with: one list, the newest first, which any worker may take from. A plug-in that
+ * differs in one function names its own.
  */
 #ifndef TESTS_PLUGINS_PLUGIN_COMMON_H
 #define TESTS_PLUGINS_PLUGIN_COMMON_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A policy that wakes everybody and gives jobs to workers that cannot run them: if there is one such among those who ask, it is
- * the first to get something.
+ * A policy that wakes everybody and gives jobs to workers that cannot run them: if there is one such among those who
+ * ask, it is the first to get something.
  */
 #include "plugin_common.h"
 

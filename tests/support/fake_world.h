@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * A machine that does not exist, for policies: workers, memory nodes, links and a clock that moves when the test says so.
+ * A machine that does not exist, for policies: workers, memory nodes, links and a clock that moves when the test says
+ * so.
  *
- * Whatever the policy asks is answered from tables that the test fills in. `fake_run` plays the runtime's part by the letter of
- * policy.h, in an order of events that the seed decides: a worker that was refused does not pop until it is woken, a job that has
- * become ready is pushed, and so on. It fails if a job is popped twice, by the wrong worker, or never.
+ * Whatever the policy asks is answered from tables that the test fills in. `fake_run` plays the runtime's part by the
+ * letter of policy.h, in an order of events that the seed decides: a worker that was refused does not pop until it is
+ * woken, a job that has become ready is pushed, and so on. It fails if a job is popped twice, by the wrong worker, or
+ * never.
  */
 #ifndef TESTS_SUPPORT_FAKE_WORLD_H
 #define TESTS_SUPPORT_FAKE_WORLD_H
@@ -137,7 +139,8 @@ static inline void fake_wake(const thrum_world *world, int worker)
 
 /* ---- Making one --------------------------------------------------------------------------------------------------- */
 
-/* `cpus` processors' workers on node 0, then `devices` with one worker and one node each. Links take a second for a byte. */
+/* `cpus` processors' workers on node 0, then `devices` with one worker and one node each. Links take a second for a
+ * byte. */
 static inline void fake_begin(fake_world *fake, const thrum_policy *policy, int cpus, int devices, uint64_t seed)
 {
     *fake = (fake_world){.world = {.workers = cpus + devices,
@@ -194,7 +197,7 @@ static inline void fake_access(fake_world *fake, fake_job *job, int piece, enum 
     job->data[job->job.data_count++] = (thrum_job_data){(thrum_data *)&fake->pieces[piece], mode, fake->bytes[piece]};
 }
 
-/* ---- Calling the policy, with its contract in mind ------------------------------------------------------------------ */
+/* ---- Calling the policy, with its contract in mind ---------------------------------------------------------------- */
 
 static inline void fake_push(fake_world *fake, fake_job *job, int from)
 {

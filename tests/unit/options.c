@@ -42,7 +42,7 @@ static const struct expectation {
                             {0, 0, 0},
                             {"", "cpu,", "emu:0", "emu:many", "emu;memory", "emu;memory=", "CPU"}},
     [THRUM__OPT_WINDOW] = {"THRUM_WINDOW", {"2", "1073741824"}, {2, 1073741824}, {"1", "1073741825", "", "auto"}},
-    [THRUM__OPT_MODELS] = {"THRUM_MODELS", {"auto", "off", "./models"}, {0, 0, 0}, {NULL}},
+    [THRUM__OPT_MODELS] = {"THRUM_MODELS", {"auto", "off", "./models"}, {0, 1, 0}, {"models", "", NULL}},
     [THRUM__OPT_TRACE] = {"THRUM_TRACE", {"", "a.json", "text"}, {0, 0, 0}, {NULL}},
     [THRUM__OPT_TRACE_EVENTS] = {"THRUM_TRACE_EVENTS",
                                  {"16", "16777216"},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * All policies on a machine that does not exist: nothing is lost, nothing is run twice or by who cannot, nobody sleeps for ever.
+ * All policies on a machine that does not exist: nothing is lost, nothing is run twice or by who cannot, nobody sleeps
+ * for ever.
  */
 #include "fake_world.h"
 
@@ -142,7 +143,7 @@ TEST(a_policy_without_memory_does_not_begin)
     }
 }
 
-/* ---- fifo, prio, random --------------------------------------------------------------------------------------------- */
+/* ---- fifo, prio, random ------------------------------------------------------------------------------------------- */
 
 TEST(fifo_gives_the_oldest_that_the_worker_can_run)
 {
@@ -257,7 +258,7 @@ TEST(random_gives_each_worker_that_can_run_it_the_same_share)
     fake_end(&fake);
 }
 
-/* ---- ws, lws -------------------------------------------------------------------------------------------------------- */
+/* ---- ws, lws ------------------------------------------------------------------------------------------------------ */
 
 TEST(ws_takes_its_own_newest_then_what_others_brought_and_thieves_the_last_of_these)
 {

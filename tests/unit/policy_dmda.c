@@ -53,10 +53,10 @@ TEST(a_job_goes_to_the_worker_that_finishes_it_first)
     fake_end(&fake);
 }
 
-/* The example of the HEFT paper (Topcuoglu and others 2002, figure 2) after its first task, which ended at 9 on the third
- * processor: tasks 3, 4, 2, 5 and 6 in the order of their ranks. HEFT lets transfers pass each other and has 6 on the second
- * processor, done at 42; here the data of 6 comes to it behind that of 4, at 32 instead of 23, so it would end at 48, and on the
- * third at 47. */
+/* The example of the HEFT paper (Topcuoglu and others 2002, figure 2) after its first task, which ended at 9 on the
+ * third processor: tasks 3, 4, 2, 5 and 6 in the order of their ranks. HEFT lets transfers pass each other and has 6 on
+ * the second processor, done at 42; here the data of 6 comes to it behind that of 4, at 32 instead of 23, so it would
+ * end at 48, and on the third at 47. */
 TEST(the_example_of_the_heft_paper)
 {
     static const struct {
@@ -165,7 +165,7 @@ TEST(what_is_done_early_makes_the_worker_free_early)
     fake_end(&fake);
 }
 
-/* ---- Times that nobody knows ---------------------------------------------------------------------------------------- */
+/* ---- Times that nobody knows -------------------------------------------------------------------------------------- */
 
 TEST(a_job_of_unknown_time_is_for_whoever_comes_first)
 {
@@ -236,7 +236,7 @@ TEST(known_and_unknown_jobs_take_turns_by_age)
     fake_end(&fake);
 }
 
-/* ---- dmdas ---------------------------------------------------------------------------------------------------------- */
+/* ---- dmdas -------------------------------------------------------------------------------------------------------- */
 
 static fake_job urgent(int priority, double seconds)
 {
