@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How far a run is: a thread looks now and then at what the executor has counted, and the run itself is not disturbed.
+ */
+#include "measure.h"
+
+#include "tools/common.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+struct app_progress {
+    const char *verb;
+    const thrum_executor *ex;
+    uint64_t before, total;
+    double begun;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool ended; /* with the lock */
+};
+
+static uint64_t tasks_so_far(const thrum_executor *ex)
+{
+    uint64_t tasks = 0;
+    thrum_place_stats stats;
+    for (int i = 0; i < thrum_executor_places(ex); i++)
+        if (thrum_executor_place(ex, i, &stats) == 0)
+            tasks += stats.tasks;
+    return tasks;
+}
+
+static void show(const struct app_progress *progress)
+{
+    char text[80];
+    double seconds = tool_now() - progress->begun;
+    uint64_t done = tasks_so_far(progress->ex) - progress->before;
+    if (done && progress->total)
+        snprintf(text, sizeof text, "%s: %" PRIu64 " of %" PRIu64 " tasks, %.0f s", progress->verb, done,
+                 progress->total, seconds);
+    else
+        snprintf(text, sizeof text, "%s: %.0f s", progress->verb, seconds);
+    fprintf(stderr, "\r%-79s", text);
+}
+
+static void *watch(void *arg)
+{
+    struct app_progress *progress = arg;
+    bool shown = false;
+    pthread_mutex_lock(&progress->lock);
+    while (!progress->ended) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += shown ? 1 : 2;
+        if (pthread_cond_timedwait(&progress->changed, &progress->lock, &until) != 0 && !progress->ended) {
+            show(progress);
+            shown = true;
+        }
+    }
+    pthread_mutex_unlock(&progress->lock);
+    if (shown)
+        fprintf(stderr, "\r%79s\r", "");
+    return NULL;
+}
+
+struct app_progress *app_progress_begin(const char *verb, const thrum_executor *ex, uint64_t total)
+{
+    struct app_progress *progress = isatty(STDERR_FILENO) ? calloc(1, sizeof *progress) : NULL;
+    if (!progress)
+        return NULL;
+    progress->verb = verb;
+    progress->ex = ex;
+    progress->total = total;
+    progress->before = tasks_so_far(ex);
+    progress->begun = tool_now();
+    pthread_mutex_init(&progress->lock, NULL);
+    pthread_cond_init(&progress->changed, NULL);
+    if (pthread_create(&progress->thread, NULL, watch, progress) == 0)
+        return progress;
+    free(progress);
+    return NULL;
+}
+
+void app_progress_end(struct app_progress *progress)
+{
+    if (!progress)
+        return;
+    pthread_mutex_lock(&progress->lock);
+    progress->ended = true;
+    pthread_cond_signal(&progress->changed);
+    pthread_mutex_unlock(&progress->lock);
+    pthread_join(progress->thread, NULL);
+    pthread_cond_destroy(&progress->changed);
+    pthread_mutex_destroy(&progress->lock);
+    free(progress);
+}
