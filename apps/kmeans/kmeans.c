@@ -310,10 +310,10 @@ int thrum_cmd_kmeans(int argc, char **argv)
     struct app_option options[7 + APP_SETUP_OPTIONS] = {
         {.kind = APP_TITLE, .help = "the problem"},
         {APP_COUNT, "--points", "COUNT", "200000", "how many", &km.points, 1, (uint64_t)1 << 32, NULL},
-        {APP_COUNT, "--dims", "COUNT", "8", "coordinates of a point", &km.dims, 1, 4096, NULL},
+        {APP_COUNT, "--dims", "COUNT", "4", "coordinates of a point", &km.dims, 1, 4096, NULL},
         {APP_COUNT, "--clusters", "COUNT", "16", "k; no more than there are points", &km.clusters, 1, 1 << 20, NULL},
         {APP_COUNT, "--block", "COUNT", "8192", "points of a task", &km.block, 1, (uint64_t)1 << 32, NULL},
-        {APP_COUNT, "--turns", "COUNT", "50", "the most turns of the loop", &km.most_turns, 1, 1 << 30, NULL},
+        {APP_COUNT, "--turns", "COUNT", "200", "the most turns of the loop", &km.most_turns, 1, 1 << 30, NULL},
         {APP_NUMBER, "--tolerance", "LENGTH", "1e-6", "it ends when no centre moves further in a turn", &km.tolerance,
          0, 0, NULL}};
     app_setup_options(&km.setup, options + 7);
