@@ -70,24 +70,27 @@ THRUM_API thrum_data *thrum_data_matrix(thrum_executor *ex, void *ptr, size_t ld
 THRUM_API thrum_data *thrum_data_block(thrum_executor *ex, void *ptr, size_t ldy, size_t ldz, size_t nx, size_t ny,
                                        size_t nz, size_t elem);
 
-/* Any number of dimensions up to THRUM_DIMS_MOST. `stride` in elements, stride[0] = 1 and each at least what the dimension
- * before it covers; NULL: packed. */
+/* Any number of dimensions up to THRUM_DIMS_MOST. `stride` in elements, stride[0] = 1 and each at least what the dimensions
+ * before it cover; NULL: packed. Where ptr is NULL, it is packed in any case. */
 THRUM_API thrum_data *thrum_data_tensor(thrum_executor *ex, void *ptr, uint32_t dims, const size_t *extent,
                                         const size_t *stride, size_t elem);
 
 /* A sparse matrix by rows: row_start has rows + 1 indices, columns and values have `values_count` entries; indices have
- * `index_bytes`, 4 or 8. Either all three pointers are given or none. Extents: {values_count, rows}. */
+ * `index_bytes`, 4 or 8, and lie at multiples of it. Either all three pointers are given or none. Extents: {values_count, rows};
+ * strides mean nothing. */
 THRUM_API thrum_data *thrum_data_csr(thrum_executor *ex, size_t rows, size_t values_count, void *row_start,
                                      void *columns, void *values, size_t elem, size_t index_bytes);
 
 /* A layout of the user's own. The data behind `home` can be anything; to travel it is packed into `bytes` contiguous bytes,
  * which is also what it looks like on devices. On the processor kernels get `home` itself.
  *
- *   bytes    the size when packed; constant while the handle lives
+ *   bytes    the size when packed, at least 1; asked once. `home` is NULL where there is none yet
  *   pack     writes home's content to `packed`
  *   unpack   the reverse
  *   make     a new, empty home, for NULL homes and private copies; may be NULL where neither is used
- *   drop     frees what `make` made */
+ *   drop     frees what `make` made; not NULL where that is not
+ *
+ * The structure is copied. */
 typedef struct thrum_layout {
     const char *name;
     size_t (*bytes)(const void *home, void *ctx);
@@ -135,7 +138,11 @@ THRUM_API int thrum_data_set_reduction(thrum_data *data, const thrum_codelet *in
 
 /* Cut into pieces[d] nearly equal parts in each dimension (0 counts as 1); the first parts are larger by one where it does
  * not come out even. With shadow[d] > 0 every part reaches that far into its neighbours (less at the rim); such parts overlap
- * and can only be read. CSR is cut by rows: pieces[1]. Variables and custom layouts cannot be cut. */
+ * and can only be read. Variables and custom layouts cannot be cut.
+ *
+ * CSR is cut by rows: pieces[1]. Which values a part has depends on row_start at that time. A part has a row_start of its own,
+ * which begins with 0; its values and columns are those of the whole. So tasks on parts can change values and columns, but not
+ * how many values a row has: what they write to row_start ends with the part. A part may have no values: extent[0] is 0 then. */
 typedef struct thrum_cut {
     size_t pieces[THRUM_DIMS_MOST];
     size_t shadow[THRUM_DIMS_MOST];

@@ -130,9 +130,10 @@ const char *thrum_message(const void *object)
         return thrum__graph_message(o);
     case THRUM__KIND_HANDLE:
     case THRUM__KIND_EXECUTOR:
+    case THRUM__KIND_FLOW:
         return thrum__root_text(&o->root);
     default:
-        return "thrum_message: the argument is not a graph, a handle or an executor";
+        return "thrum_message: the argument is not a graph, a handle, a flow or an executor";
     }
 }
 

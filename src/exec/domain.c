@@ -101,7 +101,7 @@ int thrum__domain_init(thrum_executor *ex, int number, int workers)
     domain *d = thrum__domain(ex, number);
     d->own = workers;
     d->spares_most = ex->threadless ? 0 : (int)thrum__option_number(THRUM__OPT_SPARES);
-    d->most = d->own + d->spares_most + (number == 0 ? THRUM__GUESTS_MOST : 0);
+    d->most = d->own + d->spares_most + (number == 0 ? THRUM__GUESTS_MOST + THRUM__FEEDERS_MOST : 0);
     d->workers = thrum__zalloc((size_t)d->most * sizeof *d->workers);
     int limit = ex->threadless ? THRUM__LIFE_MOST : workers;
     if (!d->workers || thrum__life_init(&d->life, limit, d->most, workers))

@@ -74,3 +74,9 @@ unsigned thrum__arrive_at_two(const thrum__here *here, thrum__count *first, thru
         zero = arrive_shared(first);
     return zero | (unsigned)arrive_shared(second) << 1;
 }
+
+thrum__space *thrum__executor_space(thrum_executor *ex, const char *what)
+{
+    ex = thrum__executor_or_default(ex);
+    return ex && !thrum__executor_usable(ex, what) ? &ex->space : NULL;
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the layers above may ask about the calling thread.
+ * What the layers above may ask about the calling thread and about executors.
  */
 #ifndef THRUM_EXEC_INSIDE_H
 #define THRUM_EXEC_INSIDE_H
@@ -13,6 +13,11 @@
 /* Whether the caller is in a task, or in a scope opened outside tasks, of this executor; with NULL: of any. Then
  * thrum_scope_open_on opens a scope that is part of it. */
 bool thrum__inside(const thrum_executor *ex);
+
+/* The handles of an executor (with NULL: of the default one), for the call `what`: NULL if it cannot be used, and the thread's
+ * message tells why. */
+struct thrum__space;
+struct thrum__space *thrum__executor_space(thrum_executor *ex, const char *what);
 
 /* How many workers can take part in what the caller spawns with this executor: those of the calling task's domain if it is
  * inside, else the executor's (with NULL: the default one's). 0: there is no such executor, and the thread's message tells why. */

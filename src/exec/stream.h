@@ -28,17 +28,30 @@ void thrum__stream_ready(thrum__job *job);
 
 /* A strand for a job that will be made ready by somebody who may have none; given back where the job is run. */
 void thrum__stream_hold(thrum__job *job);
-void thrum__stream_let_go(thrum__job *job);
+void thrum__stream_let_go(thrum__job_owner *owner);
 
-/* Runs some of the stream's jobs in the calling thread, if it may: false if there was none. */
+/* Runs some of the stream's jobs in the calling thread, if it may: false if there was none, or it may not. */
 bool thrum__stream_help(thrum__stream *stream);
 
-/* No more jobs until the next begin. Waits until all have ended: 0 or the first error, whose text is the thread's message. */
-int thrum__stream_end(thrum__stream *stream);
+/* The same only if very many are ready, which is better than inserting more. */
+void thrum__stream_lighten(thrum__stream *stream);
+
+/* No more jobs until the next begin: waits until all have ended. THRUM_EDEADLOCK in a job of the same stream, and nothing has
+ * been done. */
+int thrum__stream_end(thrum__stream *stream, const char *what);
+
+/* Afterwards, once: 0 or the first error, whose text is then the thread's message. */
+int thrum__stream_outcome(thrum__stream *stream);
 
 /* Calls a job's kernel in the calling worker: not if the owner's root is cancelled; errors go there; observers and the trace see
  * it. */
 void thrum__job_call(thrum__job *job, thrum_kernel_fn *kernel, const thrum_buffer *buffers);
+
+/* ---- Promises ------------------------------------------------------------------------------------------------------ */
+
+/* A handle that ends when somebody says so, once, from any thread: for thrum_wait, and to be released. NULL without memory. */
+thrum_handle *thrum__promise_new(thrum_executor *ex);
+void thrum__promise_keep(thrum_handle *promise);
 
 /* ---- Calling one worker -------------------------------------------------------------------------------------------- */
 

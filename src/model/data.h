@@ -45,6 +45,7 @@ typedef struct thrum__space {
     thrum_executor *ex;
     thrum__lock lock;                   /* the order of insertion; the lists below */
     thrum__lock commute_lock;           /* see model/order.h */
+    thrum__lock home_lock;              /* making memory at home: a part's whole may need it while a task writes it */
     thrum_data *first;                  /* live ones */
     thrum_data *gone_first, *gone_last; /* unregistered ones, the oldest first */
     size_t live, gone;
@@ -56,6 +57,7 @@ struct thrum_data {
     _Atomic uint32_t kind; /* THRUM__DATA_LIVE, THRUM__DATA_GONE */
     uint8_t layout;        /* enum thrum__layout_kind */
     bool owns_home;        /* its home's memory was allocated here */
+    bool owns_rows;        /* of CSR: row_start was allocated for it alone, being a part: see thrum__data_cut */
     bool overlaps;         /* a part with a shadow: to be read only */
     uint8_t index_bytes;   /* of CSR */
     thrum__space *space;
@@ -69,8 +71,12 @@ struct thrum_data {
     thrum__front front;
     struct thrum__replicas *replicas;   /* where its content is; NULL: at home, and nowhere else ever */
     struct thrum__reduction *reduction; /* model/reduction.h; NULL: none */
-    struct thrum__job *commuter;        /* the commuting task that has it; with the space's commute_lock */
-    struct thrum__job *commuters;       /* those that wait for it; likewise */
+    bool reduced_unwritten;             /* its reducers found no content: with the space's lock */
+    bool dissolved;                     /* a part whose partition has ended: with the space's lock */
+    struct thrum_flow *acquired;        /* by the main program, with this job: see front/data_use.c */
+    struct thrum__job *acquired_by;
+    struct thrum__job *commuter;  /* the commuting task that has it; with the space's commute_lock */
+    struct thrum__job *commuters; /* those that wait for it; likewise */
 
     thrum_data *whole; /* of a part; else NULL */
     size_t offset[THRUM_DIMS_MOST];
@@ -92,16 +98,48 @@ void thrum__space_fini(thrum__space *space);
 
 /* Whether it is one that can be used in this call: 0, or THRUM_EINVAL with a sentence (NULL, unregistered, of another space;
  * with `space` NULL of any). */
-int thrum__data_check(const thrum_data *data, const thrum__space *space, const char *what);
+int thrum__data_refuse(const thrum_data *data, const thrum__space *space, const char *what);
+static inline int thrum__data_check(const thrum_data *data, const thrum__space *space, const char *what)
+{
+    /* Relaxed: whoever has the handle got it in an ordered way; this is for those who kept it too long. */
+    if (__builtin_expect(data && atomic_load_explicit(&data->kind, memory_order_relaxed) == THRUM__DATA_LIVE &&
+                             (!space || data->space == space),
+                         1))
+        return 0;
+    return thrum__data_refuse(data, space, what);
+}
 
-/* A new handle with the same layout and shape, without memory at home. NULL without memory. */
+/* What is in an array of up to THRUM_DIMS_MOST dimensions (a variable has none). Where there is no memory yet, strides do not
+ * count: it is going to be packed. */
+typedef struct thrum__shape {
+    enum thrum__layout_kind layout;
+    uint32_t dims;
+    size_t elem;
+    size_t extent[THRUM_DIMS_MOST], stride[THRUM_DIMS_MOST];
+} thrum__shape;
+
+/* New handles, for the public call `what`: NULL with a sentence. They have no replicas. */
+thrum_data *thrum__data_dense(thrum__space *space, const thrum__shape *shape, void *ptr, const char *what);
+thrum_data *thrum__data_sparse(thrum__space *space, const thrum_buffer *home, size_t index_bytes, const char *what);
+thrum_data *thrum__data_own_layout(thrum__space *space, const thrum_layout *layout, void *home, const char *what);
+
+/* A new handle with the same layout and shape, without memory at home and without replicas. NULL without memory. */
 thrum_data *thrum__data_like(const thrum_data *data);
 
-/* Takes it out of its space; its memory stays. The lock is taken inside. */
+/* Takes it out of its space, frees its memory at home if that is its own, its parts and its reduction's copies; none of them
+ * has replicas any more. The structure stays, to tell whoever uses it. The lock is taken inside. */
 void thrum__data_retire(thrum_data *data);
 
-/* Gives it memory at home if it has none: 0 or THRUM_ENOMEM. */
+/* Gives it memory at home if it has none: 0, THRUM_ENOMEM, or THRUM_EINVAL for a custom layout that cannot make any. With a
+ * sentence. The content of new memory means nothing. */
 int thrum__data_make_home(thrum_data *data);
+
+/* A few words for messages: its name in quotes, or what it is. Returns `text`. */
+enum { THRUM__DATA_TEXT = 120 };
+char *thrum__data_text(const thrum_data *data, char text[THRUM__DATA_TEXT]);
+
+/* 0 or THRUM_ENOMEM. */
+int thrum__data_set_name(thrum_data *data, const char *name);
 
 /* How it looks on a device, packed into memory at `ptr` there (CSR: values, then row_start, then columns, each at a multiple of
  * 64 bytes). `bytes` below is what that takes. */
@@ -109,8 +147,9 @@ void thrum__data_packed_buffer(const thrum_data *data, void *ptr, int node, thru
 size_t thrum__data_packed_bytes(const thrum_data *data);
 
 /* The copies it takes to bring its content from one node to another, as calls of `each`; node 0 is home, others are packed.
- * Directions and devices are the caller's to fill in. Returns the first non-zero value of `each`, or 0. Not for custom layouts:
- * those are packed by their functions first. */
+ * Directions and devices are the caller's to fill in. Returns the first non-zero value of `each`, or 0. A side that is not
+ * packed has the strides of home (CSR: its row_start and columns are those of home, whatever the pointer). Custom layouts are
+ * packed by their functions first: both sides are packed then. */
 typedef int thrum__copy_fn(const thrum_copy *copy, void *ctx);
 int thrum__data_copies(const thrum_data *data, void *to, bool to_packed, const void *from, bool from_packed,
                        thrum__copy_fn *each, void *ctx);
@@ -123,10 +162,18 @@ bool thrum__data_alike(const thrum_data *a, const thrum_data *b);
 
 /* ---- Parts -------------------------------------------------------------------------------------------------------- */
 
-/* Makes the parts: 0, or an error with a sentence (more pieces than elements, a layout that cannot be cut). The whole's home
- * memory is allocated if it has none, for parts are views of it. Afterwards parts and part_count are set. */
+/* Makes the parts, without replicas: 0, or an error with a sentence (more pieces than elements, a layout that cannot be cut). The
+ * whole's home memory is allocated if it has none, for parts are views of it. Afterwards parts and part_count are set.
+ *
+ * CSR: where a part's values are depends on row_start, which is read now: its content must be at home, and nobody writes it.
+ * Values and columns of a part are views; row_start, which begins at 0 in every part, is an array of the part's own. So tasks
+ * on parts change values and columns, and what they write to row_start ends with the part. A part may have no values at all:
+ * then extent[0] is 0. */
 int thrum__data_cut(thrum_data *data, const thrum_cut *cut, const char *what);
-/* The parts are retired, or, with `keep`, only taken away from the whole: then the caller has them. */
+/* The parts are retired, or, with `keep`, only taken away from the whole: then the caller has them, and the array `parts`, which
+ * it frees with thrum__free. */
 void thrum__data_uncut(thrum_data *data, bool keep);
+/* The array that held them, in the latter case. */
+void thrum__data_parts_free(thrum_data **parts);
 
 #endif

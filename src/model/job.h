@@ -30,9 +30,9 @@ typedef struct thrum__edge {
 /* One access. All but `data` and `mode` belongs to order. */
 typedef struct thrum__access {
     thrum_data *data;
-    uint8_t mode;   /* enum thrum_mode */
-    bool in_front;  /* its handle's front has it; with the space's lock */
-    uint32_t number; /* in its job */
+    uint8_t mode;                /* enum thrum_mode */
+    bool in_front;               /* its handle's front has it; with the space's lock */
+    uint32_t number;             /* in its job */
     struct thrum__access *older; /* in its handle's front */
     thrum__edge in, out;         /* it waits for the front's last access; one that waits for this member of a group */
 } thrum__access;
@@ -47,7 +47,7 @@ typedef struct thrum__job_owner {
 } thrum__job_owner;
 
 typedef struct thrum__job {
-    thrum_task task; /* first. `pending` counts what it waits for */
+    thrum_task task;                /* first. `pending` counts what it waits for */
     _Atomic(thrum__edge *) waiters; /* those that wait for it, or &thrum__ended: see model/order.h */
     const thrum_codelet *codelet;
     thrum__job_owner *owner;
@@ -55,9 +55,12 @@ typedef struct thrum__job {
     const char *name;
     int32_t priority, bucket, worker; /* worker: -1 for any */
     uint32_t count;                   /* accesses */
+    uint32_t bytes;                   /* of all of it, where jobs lie side by side */
     uint8_t kind;                     /* enum thrum__job_kind */
     bool holds_strand;                /* it may be made ready by others than strands of its run: see exec/stream.h */
     bool commutes;                    /* some access does */
+    bool kept;                        /* of FETCH: others wait on until the main program gives the data back */
+    bool dissolves;                   /* of FETCH: its accesses but the first are parts, which end with it */
     bool first_content;               /* of COMBINE: there was no content before */
     _Atomic uint8_t ended;            /* nobody touches it any more: its memory can be used again */
     struct thrum__placing *placing;   /* the part of exec/place.h; NULL where there is no policy */

@@ -26,7 +26,12 @@ typedef struct thrum__reduction {
 /* The worker's copy of the handle: made if it has none. NULL without memory. Any thread, for different workers at once. */
 thrum__private *thrum__reduction_copy(thrum_data *data, int worker);
 
+/* The handle can be reduced into from now on: 0 or THRUM_ENOMEM. Copies that are there already are kept. */
+int thrum__reduction_set(thrum_data *data, const thrum_codelet *init, const thrum_codelet *combine);
+
 /* Drops the copies; `data` is going. The copies' replicas must be gone. */
 void thrum__reduction_free(thrum_data *data);
+/* The same where all handles go at once: the copies are left to who frees those. */
+void thrum__reduction_drop(thrum_data *data);
 
 #endif
