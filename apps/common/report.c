@@ -84,7 +84,8 @@ static void print_head(const struct app *app, const struct app_counts *counts)
         printf("%s%s %.10g", i ? ", " : "", app->facts[i].name, app->facts[i].value);
     printf("; seed %" PRIu64 "\n", app->setup->seed);
     printf("machine    %d workers, %d memory nodes; policy %s, devices %s%s\n", counts->places, counts->nodes,
-           policy_of(app), text_or(app->setup->devices, "cpu"), app->setup->timing ? ", timing mode" : "");
+           policy_of(app), app->setup->devices ? app->setup->all_devices : "cpu",
+           app->setup->timing ? ", timing mode" : "");
 }
 
 static void print_text(const struct app *app, const struct app_sample *samples, size_t count,
@@ -157,7 +158,7 @@ static json_t *app_json(const struct app *app)
     for (size_t i = 0; i < app->fact_count; i++)
         json_object_set_new(object, app->facts[i].name, number(app->facts[i].value));
     json_object_set_new(object, "policy", json_string(policy_of(app)));
-    json_object_set_new(object, "devices", json_string(text_or(app->setup->devices, "cpu")));
+    json_object_set_new(object, "devices", json_string(app->setup->devices ? app->setup->all_devices : "cpu"));
     json_object_set_new(object, "mode", json_string(app->setup->timing ? "timing" : "real"));
     json_object_set_new(object, "seed", json_integer((json_int_t)app->setup->seed));
     return object;

@@ -3,7 +3,6 @@
 
 #include "tools/common.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void app_setup_options(struct app_setup *setup, struct app_option options[APP_SETUP_OPTIONS])
@@ -72,18 +71,16 @@ static bool says(const char *item, size_t length, const char *key)
     return false;
 }
 
-/* The list of devices, each with the settings that it does not say itself. To be freed; NULL without memory. */
-static char *spell_devices(const struct app_setup *setup)
+/* Writes the list of devices, each with the settings that it does not say itself. False if it is too long. */
+static bool spell_devices(struct app_setup *setup)
 {
     const struct {
         const char *key, *value;
     } settings[] = {
         {"link", setup->link}, {"latency", setup->latency}, {"memory", setup->memory}, {"mode", setup->mode}};
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = fmemopen(setup->all_devices, sizeof setup->all_devices, "w");
     if (!out)
-        return NULL;
+        return false;
     for (const char *item = setup->devices; *item;) {
         size_t length = strcspn(item, ",");
         fwrite(item, 1, length, out);
@@ -94,8 +91,8 @@ static char *spell_devices(const struct app_setup *setup)
         if (*item)
             fputc(*item++, out);
     }
-    fclose(out);
-    return text;
+    fputc(0, out);
+    return fclose(out) == 0;
 }
 
 /* ---- The executor ------------------------------------------------------------------------------------------------- */
@@ -117,21 +114,18 @@ int app_setup_check(const char *verb, struct app_setup *setup)
     const char *own = setup->policy;
     if (own && !strchr(own, '/') && strcmp(own, "steal") != 0 && !thrum_policy_find(own))
         return tool_misuse(verb, "%s.", thrum_message(NULL));
-    setup->timing = (setup->mode && strcmp(setup->mode, "timing") == 0) ||
-                    (setup->devices && strstr(setup->devices, "mode=timing"));
+    if (setup->devices && !spell_devices(setup))
+        return tool_misuse(verb, "--devices is too long.");
+    setup->timing = strstr(setup->all_devices, "mode=timing") != NULL;
     return TOOL_GO_ON;
 }
 
 thrum_executor *app_setup_open(const char *verb, const struct app_setup *setup, int *code)
 {
-    char *devices = setup->devices ? spell_devices(setup) : NULL;
-    if (setup->devices && !devices) {
-        *code = tool_fail(verb, "no memory");
-        return NULL;
-    }
-    thrum_executor *ex = thrum_executor_new(&(thrum_config){
-        .workers = (int)setup->workers, .policy = setup->policy, .devices = devices, .trace = setup->trace});
-    free(devices);
+    thrum_executor *ex = thrum_executor_new(&(thrum_config){.workers = (int)setup->workers,
+                                                            .policy = setup->policy,
+                                                            .devices = setup->devices ? setup->all_devices : NULL,
+                                                            .trace = setup->trace});
     if (!ex) /* what the options say can be wrong in ways that only the library knows */
         *code = setup->devices || setup->policy ? tool_misuse(verb, "%s.", thrum_message(NULL))
                                                 : tool_fail(verb, "%s.", thrum_message(NULL));

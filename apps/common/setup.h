@@ -14,7 +14,9 @@ struct app_setup {
     const char *trace;
     uint64_t workers, window, seed, repeat; /* workers, window: 0 is the library's own default */
     bool check, no_check, json;
-    bool timing; /* the mode: kernels and copies take their time and do nothing else */
+    /* What follows is set by app_setup_check. */
+    bool timing;           /* the mode: kernels and copies take their time and do nothing else */
+    char all_devices[512]; /* the list of devices, with their settings */
 };
 
 /* The options for this. Write them behind those of the application. */

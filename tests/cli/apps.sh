@@ -88,6 +88,10 @@ if [ $dense = yes ]; then
     expect 2 cholesky --on-device none
     complains "it must be one of: all|gemm"
 fi
+expect 0 life --n 8 --block 4 --devices "cpu:1,emu:1;link=1GB/s,emu:1" --link 2GB/s --memory 1MiB --latency 3us --json
+says '"devices": "cpu:1,emu:1;link=1GB/s;latency=3us;memory=1MiB,emu:1;link=2GB/s;latency=3us;memory=1MiB"'
+expect 2 life --devices "cpu,emu:1;memory=$(printf '%0600d' 1)B"
+complains "--devices is too long"
 expect 0 life --n 5 --block 8 --steps 3
 is_right
 expect 0 life --n 10 --block 5 --rule 5,7,6,6
