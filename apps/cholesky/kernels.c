@@ -36,6 +36,7 @@ static int ld(const thrum_buffer *b)
 static void potrf(const thrum_buffer *b, const void *arg)
 {
     (void)arg;
+    app_count_task();
     int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', rows(b), b->ptr, ld(b));
     if (info > 0)
         thrum_fail(info, "the matrix is not positive definite: column %d of tile %s", info, thrum_data_name(b->data));
@@ -47,6 +48,7 @@ static void trsm(const thrum_buffer *b, const void *arg)
 {
     const thrum_buffer *l = &b[0], *a = &b[1];
     (void)arg;
+    app_count_task();
     cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, rows(a), columns(a), 1, l->ptr, ld(l),
                 a->ptr, ld(a));
 }
@@ -55,6 +57,7 @@ static void syrk(const thrum_buffer *b, const void *arg)
 {
     const thrum_buffer *a = &b[0], *c = &b[1];
     (void)arg;
+    app_count_task();
     cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, rows(c), columns(a), -1, a->ptr, ld(a), 1, c->ptr, ld(c));
 }
 
@@ -62,6 +65,7 @@ static void gemm(const thrum_buffer *b, const void *arg)
 {
     const thrum_buffer *x = &b[0], *y = &b[1], *c = &b[2];
     (void)arg;
+    app_count_task();
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, rows(c), columns(c), columns(x), -1, x->ptr, ld(x), y->ptr,
                 ld(y), 1, c->ptr, ld(c));
 }

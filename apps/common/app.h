@@ -43,6 +43,9 @@ struct app {
 /* Does all of it and prints. An exit code. */
 int app_measure(const struct app *app);
 
+/* Each kernel of an application begins with it: which worker runs how many, on executors that steal, where it is not counted. */
+void app_count_task(void);
+
 /* Seconds that `work` takes on a worker, for models: at `cpu` or `emu` units of work a second, with what beginning costs. */
 double app_model_seconds(const thrum_place *place, double work, double cpu, double emu);
 

@@ -3,12 +3,36 @@
 
 #include "tools/common.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- Counts ------------------------------------------------------------------------------------------------------- */
 
-bool app_counts_take(struct app_counts *counts, const thrum_executor *ex)
+/* Tasks by the number of their worker, a cache line each; high numbers share. Relaxed: it is read when they have ended. */
+enum { COUNTERS = 256 };
+static struct {
+    _Alignas(64) _Atomic uint64_t tasks;
+} counters[COUNTERS];
+
+void app_count_task(void)
+{
+    atomic_fetch_add_explicit(&counters[(unsigned)thrum_worker_index() % COUNTERS].tasks, 1, memory_order_relaxed);
+}
+
+/* For an executor that has not counted itself. */
+static void count_by_hand(struct app_counts *counts)
+{
+    for (int i = 0; i < COUNTERS; i++) {
+        uint64_t tasks = atomic_load_explicit(&counters[i].tasks, memory_order_relaxed);
+        if (i < counts->places)
+            counts->place[i].tasks = tasks;
+        else
+            counts->others += tasks;
+    }
+}
+
+bool app_counts_take(struct app_counts *counts, const thrum_executor *ex, bool steals)
 {
     size_t nodes = (size_t)thrum_executor_nodes(ex), places = (size_t)thrum_executor_places(ex);
     *counts = (struct app_counts){.nodes = (int)nodes, .places = (int)places};
@@ -23,6 +47,8 @@ bool app_counts_take(struct app_counts *counts, const thrum_executor *ex)
         thrum_executor_node(ex, (int)i, &counts->node[i]);
     for (size_t i = 0; i < places; i++)
         thrum_executor_place(ex, (int)i, &counts->place[i]);
+    if (steals)
+        count_by_hand(counts);
     return true;
 }
 
@@ -43,6 +69,15 @@ void app_counts_subtract(struct app_counts *counts, const struct app_counts *bef
         counts->place[i].busy -= before->place[i].busy;
         counts->place[i].waiting -= before->place[i].waiting;
     }
+    counts->others -= before->others;
+}
+
+uint64_t app_counts_tasks(const struct app_counts *counts)
+{
+    uint64_t tasks = counts->others;
+    for (int i = 0; i < counts->places; i++)
+        tasks += counts->place[i].tasks;
+    return tasks;
 }
 
 void app_counts_drop(struct app_counts *counts)
@@ -70,7 +105,7 @@ static int failure(const struct app *app)
 /* Runs and brings home, with the clock on. 0, or an error. */
 static int time_run(const struct app *app, thrum_executor *ex, struct app_sample *sample)
 {
-    struct app_progress *progress = app_progress_begin(app->verb, ex, app->tasks);
+    struct app_progress *progress = app_progress_begin(app, ex);
     double begun = tool_now();
     int err = app->run(app->self, ex);
     double ended = tool_now();
@@ -87,11 +122,12 @@ static int time_run(const struct app *app, thrum_executor *ex, struct app_sample
 static int take_sample(const struct app *app, thrum_executor *ex, struct app_sample *sample)
 {
     struct app_counts before = {0};
+    bool steals = app_setup_steals(app->setup);
     int code = TOOL_GO_ON;
-    if (app->prepare(app->self, ex) != 0 || !app_counts_take(&before, ex) || time_run(app, ex, sample) != 0) {
+    if (app->prepare(app->self, ex) != 0 || !app_counts_take(&before, ex, steals) || time_run(app, ex, sample) != 0) {
         code = failure(app);
         app->home(app->self, true);
-    } else if (app_counts_take(&sample->counts, ex)) {
+    } else if (app_counts_take(&sample->counts, ex, steals)) {
         app_counts_subtract(&sample->counts, &before);
     } else {
         code = tool_fail(app->verb, "no memory");

@@ -13,6 +13,7 @@ struct app_counts {
     thrum_link_stats *links;  /* [from * nodes + to] */
     thrum_node_stats *node;   /* by node */
     thrum_place_stats *place; /* by worker */
+    uint64_t others;          /* tasks that threads ran which are no workers: those that wait help */
 };
 
 struct app_sample {
@@ -21,9 +22,10 @@ struct app_sample {
 };
 
 /* False without memory. */
-bool app_counts_take(struct app_counts *counts, const thrum_executor *ex);
+bool app_counts_take(struct app_counts *counts, const thrum_executor *ex, bool steals);
 void app_counts_subtract(struct app_counts *counts, const struct app_counts *before);
 void app_counts_drop(struct app_counts *counts);
+uint64_t app_counts_tasks(const struct app_counts *counts); /* of all together */
 
 /* ---- report.c ----------------------------------------------------------------------------------------------------- */
 
@@ -32,9 +34,9 @@ void app_report(const struct app *app, const struct app_sample *samples, size_t 
 
 /* ---- progress.c --------------------------------------------------------------------------------------------------- */
 
-/* A line on standard error, if that is a terminal, from the third second on. NULL: no line. `total` tasks in all. */
+/* A line on standard error, if that is a terminal, from the third second on. NULL: no line. */
 struct app_progress;
-struct app_progress *app_progress_begin(const char *verb, const thrum_executor *ex, uint64_t total);
+struct app_progress *app_progress_begin(const struct app *app, const thrum_executor *ex);
 void app_progress_end(struct app_progress *progress);
 
 #endif

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 struct app_progress {
-    const char *verb;
+    const struct app *app;
     const thrum_executor *ex;
-    uint64_t before, total;
+    uint64_t before;
     double begun;
     pthread_t thread;
     pthread_mutex_t lock;
@@ -23,13 +23,11 @@ struct app_progress {
     bool ended; /* with the lock */
 };
 
-static uint64_t tasks_so_far(const thrum_executor *ex)
+static uint64_t tasks_so_far(const struct app *app, const thrum_executor *ex)
 {
-    uint64_t tasks = 0;
-    thrum_place_stats stats;
-    for (int i = 0; i < thrum_executor_places(ex); i++)
-        if (thrum_executor_place(ex, i, &stats) == 0)
-            tasks += stats.tasks;
+    struct app_counts counts;
+    uint64_t tasks = app_counts_take(&counts, ex, app_setup_steals(app->setup)) ? app_counts_tasks(&counts) : 0;
+    app_counts_drop(&counts);
     return tasks;
 }
 
@@ -37,12 +35,12 @@ static void show(const struct app_progress *progress)
 {
     char text[80];
     double seconds = tool_now() - progress->begun;
-    uint64_t done = tasks_so_far(progress->ex) - progress->before;
-    if (done && progress->total)
-        snprintf(text, sizeof text, "%s: %" PRIu64 " of %" PRIu64 " tasks, %.0f s", progress->verb, done,
-                 progress->total, seconds);
+    uint64_t done = tasks_so_far(progress->app, progress->ex) - progress->before;
+    if (done && progress->app->tasks)
+        snprintf(text, sizeof text, "%s: %" PRIu64 " of %" PRIu64 " tasks, %.0f s", progress->app->verb, done,
+                 progress->app->tasks, seconds);
     else
-        snprintf(text, sizeof text, "%s: %.0f s", progress->verb, seconds);
+        snprintf(text, sizeof text, "%s: %.0f s", progress->app->verb, seconds);
     fprintf(stderr, "\r%-79s", text);
 }
 
@@ -66,15 +64,14 @@ static void *watch(void *arg)
     return NULL;
 }
 
-struct app_progress *app_progress_begin(const char *verb, const thrum_executor *ex, uint64_t total)
+struct app_progress *app_progress_begin(const struct app *app, const thrum_executor *ex)
 {
     struct app_progress *progress = isatty(STDERR_FILENO) ? calloc(1, sizeof *progress) : NULL;
     if (!progress)
         return NULL;
-    progress->verb = verb;
+    progress->app = app;
     progress->ex = ex;
-    progress->total = total;
-    progress->before = tasks_so_far(ex);
+    progress->before = tasks_so_far(app, ex);
     progress->begun = tool_now();
     pthread_mutex_init(&progress->lock, NULL);
     pthread_cond_init(&progress->changed, NULL);

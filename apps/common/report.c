@@ -20,14 +20,6 @@ static const char *policy_of(const struct app *app)
     return text_or(app->setup->policy, app_setup_steals(app->setup) ? "steal" : "dmda");
 }
 
-static uint64_t tasks_of(const struct app_counts *counts)
-{
-    uint64_t tasks = 0;
-    for (int i = 0; i < counts->places; i++)
-        tasks += counts->place[i].tasks;
-    return tasks;
-}
-
 /* ---- For people --------------------------------------------------------------------------------------------------- */
 
 static void print_bytes(double bytes)
@@ -50,6 +42,8 @@ static void print_places(const struct app_counts *counts)
                    tool_time(place->waiting, waiting));
         putchar('\n');
     }
+    if (counts->others)
+        printf("others     %" PRIu64 " tasks, by the thread that waits\n", counts->others);
 }
 
 static void print_nodes(const struct app_counts *counts)
@@ -178,7 +172,8 @@ static void add_counts(json_t *object, const struct app_counts *counts)
     for (int i = 0; i < counts->nodes * counts->nodes; i++)
         bytes += counts->links[i].bytes;
     json_object_set_new(object, "bytes", json_integer((json_int_t)bytes));
-    json_object_set_new(object, "tasks", json_integer((json_int_t)tasks_of(counts)));
+    json_object_set_new(object, "tasks", json_integer((json_int_t)app_counts_tasks(counts)));
+    json_object_set_new(object, "tasks_of_others", json_integer((json_int_t)counts->others));
     json_object_set_new(object, "workers", places_json(counts));
     json_object_set_new(object, "links", links_json(counts));
     json_object_set_new(object, "nodes", nodes_json(counts));

@@ -52,6 +52,7 @@ static void assign(const thrum_buffer *b, const void *arg)
     size_t dims = points->extent[0], count = centres->extent[1];
     uint32_t *labels = b[2].ptr;
     (void)arg;
+    app_count_task();
     clear(sums);
     for (size_t i = 0; i < points->extent[1]; i++) {
         const double *point = (const double *)points->ptr + i * points->stride[1];
@@ -74,6 +75,7 @@ static void begin(const thrum_buffer *b, const void *arg)
 {
     const thrum_buffer *first = &b[0], *centres = &b[1];
     (void)arg;
+    app_count_task();
     for (size_t c = 0; c < centres->extent[1]; c++)
         memcpy((double *)centres->ptr + c * centres->stride[1], (const double *)first->ptr + c * first->stride[1],
                centres->extent[0] * sizeof(double));
@@ -107,6 +109,7 @@ static void combine(const thrum_buffer *b, const void *arg)
     const struct kmeans_combine *how = arg;
     const thrum_buffer *centres = &b[0], *sums = &b[1];
     double moved = 0;
+    app_count_task();
     for (size_t c = 0; c < centres->extent[1]; c++)
         moved = fmax(moved, move_centre((double *)centres->ptr + c * centres->stride[1], sums, how->blocks,
                                         centres->extent[0], c));

@@ -107,6 +107,7 @@ static void life_step(const thrum_buffer *b, const void *arg)
     const size_t *extent = b[LIFE_CELLS].extent, *step = b[LIFE_CELLS].stride;
     const size_t line = extent[0] + 2, plane = line * (extent[1] + 2);
     uint8_t *cells = b[LIFE_CELLS].ptr, *room = b[LIFE_ROOM].ptr, sums[LONGEST_LINE];
+    app_count_task();
     fill_room(b, extent, room);
     for (size_t z = 0; z < extent[2]; z++)
         for (size_t y = 0; y < extent[1]; y++) {

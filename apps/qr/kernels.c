@@ -56,6 +56,7 @@ static void geqrt(const thrum_buffer *b, const void *arg)
 {
     const thrum_buffer *a = &b[0], *v = &b[1], *t = &b[2], *work = &b[3];
     (void)arg;
+    app_count_task();
     expect_zero("geqrt", LAPACKE_dgeqrt_work(LAPACK_COL_MAJOR, rows(a), columns(a), block_of(t, columns(a)), a->ptr,
                                              ld(a), t->ptr, ld(t), work->ptr));
     copy_matrix(a, v);
@@ -66,6 +67,7 @@ static void unmqr(const thrum_buffer *b, const void *arg)
     const thrum_buffer *v = &b[0], *t = &b[1], *c = &b[2], *work = &b[3];
     int k = columns(v);
     (void)arg;
+    app_count_task();
     expect_zero("gemqrt", LAPACKE_dgemqrt_work(LAPACK_COL_MAJOR, 'L', 'T', rows(c), columns(c), k, block_of(t, k),
                                                v->ptr, ld(v), t->ptr, ld(t), c->ptr, ld(c), work->ptr));
 }
@@ -74,6 +76,7 @@ static void tsqrt(const thrum_buffer *b, const void *arg)
 {
     const thrum_buffer *r = &b[0], *a = &b[1], *t = &b[2], *work = &b[3];
     (void)arg;
+    app_count_task();
     expect_zero("tpqrt", LAPACKE_dtpqrt_work(LAPACK_COL_MAJOR, rows(a), columns(a), 0, block_of(t, columns(a)), r->ptr,
                                              ld(r), a->ptr, ld(a), t->ptr, ld(t), work->ptr));
 }
@@ -83,6 +86,7 @@ static void tsmqr(const thrum_buffer *b, const void *arg)
     const thrum_buffer *v = &b[0], *t = &b[1], *top = &b[2], *c = &b[3], *work = &b[4];
     int k = columns(v);
     (void)arg;
+    app_count_task();
     expect_zero("tpmqrt",
                 LAPACKE_dtpmqrt_work(LAPACK_COL_MAJOR, 'L', 'T', rows(c), columns(c), k, 0, block_of(t, k), v->ptr,
                                      ld(v), t->ptr, ld(t), top->ptr, ld(top), c->ptr, ld(c), work->ptr));
