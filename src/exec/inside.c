@@ -80,3 +80,9 @@ thrum__space *thrum__executor_space(thrum_executor *ex, const char *what)
     ex = thrum__executor_or_default(ex);
     return ex && !thrum__executor_usable(ex, what) ? &ex->space : NULL;
 }
+
+thrum__root *thrum__root_now(void)
+{
+    const worker *self = thrum__self;
+    return self ? self->root : NULL;
+}

@@ -6,6 +6,7 @@
 #define THRUM_EXEC_INSIDE_H
 
 #include <thrum/executor.h>
+#include <thrum/scope.h>
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -26,6 +27,9 @@ uint32_t thrum__team_size(thrum_executor *ex);
 /* The calling worker's number among those of its domain, from 0 on; helping callers and stand-ins come after the domain's own.
  * 0 outside. */
 uint32_t thrum__team_index(void);
+
+/* Where errors of the calling task go; NULL outside tasks. */
+thrum__root *thrum__root_now(void);
 
 /* The calling task of a graph: which worker runs it and for which run. Good until the task returns. */
 typedef struct thrum__here {

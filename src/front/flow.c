@@ -35,7 +35,7 @@ int thrum__flow_fail(thrum_flow *flow, int code)
 
 /* ---- Making ------------------------------------------------------------------------------------------------------- */
 
-static thrum_flow *flow_alloc(thrum_executor *ex, const char *what)
+thrum_flow *thrum__flow_alloc(thrum_executor *ex, const char *what)
 {
     thrum__space *space = thrum__executor_space(ex, what);
     thrum_flow *flow = space ? thrum__zalloc(sizeof *flow) : NULL;
@@ -53,7 +53,7 @@ static thrum_flow *flow_alloc(thrum_executor *ex, const char *what)
 
 thrum_flow *thrum_flow_new(thrum_executor *ex)
 {
-    thrum_flow *flow = flow_alloc(ex, "thrum_flow_new");
+    thrum_flow *flow = thrum__flow_alloc(ex, "thrum_flow_new");
     if (!flow)
         return NULL;
     flow->stream = thrum__stream_new(flow->owner.ex);
@@ -253,7 +253,7 @@ static void note_reductions(const thrum__job *job)
     }
 }
 
-static int check_implementation(const thrum_flow *flow, const thrum_codelet *codelet, const thrum__terms_of_job *terms)
+int thrum__check_implementation(const thrum_flow *flow, const thrum_codelet *codelet, const thrum__terms_of_job *terms)
 {
     const thrum__places *places = flow->space->places;
     if (places)
@@ -319,7 +319,7 @@ static int insert_locked(thrum_flow *flow, const thrum_codelet *codelet, const t
         return thrum__fault(THRUM_ENOMEM, "thrum_insert: no memory for a task");
     int err = thrum__items_read(flow->space, codelet, items, count, "thrum_insert", &terms, job->access);
     if (!err)
-        err = check_implementation(flow, codelet, &terms);
+        err = thrum__check_implementation(flow, codelet, &terms);
     if (!err)
         err = check_accesses(flow, codelet, job->access, terms.accesses);
     if (err)

@@ -66,11 +66,29 @@ void thrum__flow_ended(thrum__job *job);
 void thrum__flow_end_kept(thrum__job *job);
 /* The function that deques carry for jobs. */
 void thrum__flow_run(void *job);
-/* Runs a codelet's kernel for processors on data at home, as one task of the calling worker. Accesses in modes and data. */
-void thrum__run_at_home(thrum__job *job);
+
+/* Where all data is at home: what a kernel is given for one access, in the calling worker, whose task fails where something is
+ * missing; and giving it back. 0 or an error. */
+int thrum__buffer_apart(thrum_data *data, enum thrum_mode mode, thrum_buffer *buffer);
+void thrum__buffer_leave_home(enum thrum_mode mode, const thrum_buffer *buffer);
+static inline int thrum__buffer_at_home(thrum_data *data, enum thrum_mode mode, thrum_buffer *buffer)
+{
+    if (__builtin_expect(mode == THRUM_MODE_SCRATCH || mode == THRUM_MODE_REDUX || !data->home.ptr, 0))
+        return thrum__buffer_apart(data, mode, buffer);
+    *buffer = data->home;
+    return 0;
+}
+/* Puts the private copies of a handle together; it had no content before if `first`. */
+void thrum__combine_at_home(thrum_data *data, bool first);
 
 /* ---- flow.c ------------------------------------------------------------------------------------------------------- */
 
+/* A flow without a stream: NULL with a sentence. */
+thrum_flow *thrum__flow_alloc(thrum_executor *ex, const char *what);
+/* Whether somebody can run the codelet: 0 or an error. */
+struct thrum__terms_of_job;
+int thrum__check_implementation(const thrum_flow *flow, const thrum_codelet *codelet,
+                                const struct thrum__terms_of_job *terms);
 /* The flow takes jobs: 0 or an error. */
 int thrum__flow_begin(thrum_flow *flow);
 /* The flow keeps the thread's last error; returns the code. */

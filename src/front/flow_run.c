@@ -114,92 +114,100 @@ void thrum__flow_end_kept(thrum__job *job)
 
 enum { FEW = 16 };
 
-static int fail_memory(const thrum__job *job)
+static int fail_memory(const thrum_data *data)
 {
-    thrum__fault(THRUM_ENOMEM, "task '%s': no memory for its data", thrum__job_name(job));
-    thrum__root_fail(job->owner->root, THRUM_ENOMEM, thrum__last_fault());
+    char room[THRUM__DATA_TEXT];
+    thrum_fail(THRUM_ENOMEM, "no memory for %s", thrum__data_text(data, room));
     return THRUM_ENOMEM;
 }
 
-static int home_of(const thrum__job *job, thrum_data *data, thrum_buffer *buffer)
+static int home_of(thrum_data *data, thrum_buffer *buffer)
 {
-    if (__builtin_expect(!data->home.ptr, 0) && thrum__data_make_home(data))
-        return fail_memory(job);
+    if (thrum__data_make_home(data))
+        return fail_memory(data);
     *buffer = data->home;
     return 0;
 }
 
 /* Memory for the time of the task: a handle of its own, without content. */
-static int scratch_of(const thrum__job *job, const thrum_data *data, thrum_buffer *buffer)
+static int scratch_of(const thrum_data *data, thrum_buffer *buffer)
 {
     thrum_data *scratch = thrum__data_like(data);
-    if (!scratch || home_of(job, scratch, buffer)) {
-        if (scratch)
-            thrum__data_retire(scratch);
-        return fail_memory(job);
-    }
-    return 0;
-}
-
-static void scratch_drop(const thrum_buffer *buffer)
-{
-    thrum__data_retire(buffer->data);
+    if (!scratch)
+        return fail_memory(data);
+    int err = home_of(scratch, buffer);
+    if (err)
+        thrum__data_retire(scratch);
+    return err;
 }
 
 /* The calling worker's own copy, begun if this is the group's first task here. */
-static int private_of(thrum__job *job, thrum_data *data, thrum_buffer *buffer)
+static int private_of(thrum_data *data, thrum_buffer *buffer)
 {
     thrum__private *copy = thrum__reduction_copy(data, thrum_worker_index());
-    if (!copy || home_of(job, copy->data, buffer))
-        return fail_memory(job);
+    if (!copy)
+        return fail_memory(data);
+    if (home_of(copy->data, buffer))
+        return THRUM_ENOMEM;
     if (!copy->begun)
         data->reduction->init->cpu(buffer, NULL);
     copy->begun = true;
     return 0;
 }
 
-static int prepare(thrum__job *job, thrum_buffer *buffers)
+int thrum__buffer_apart(thrum_data *data, enum thrum_mode mode, thrum_buffer *buffer)
 {
-    int err = 0;
-    for (uint32_t i = 0; i < job->count && !err; i++) {
-        thrum_data *data = job->access[i].data;
-        uint8_t mode = job->access[i].mode;
-        if (mode == THRUM_MODE_SCRATCH)
-            err = scratch_of(job, data, &buffers[i]);
-        else if (mode == THRUM_MODE_REDUX)
-            err = private_of(job, data, &buffers[i]);
-        else
-            err = home_of(job, data, &buffers[i]);
-        if (err)
-            buffers[i].data = NULL;
-    }
-    return err;
+    return mode == THRUM_MODE_SCRATCH ? scratch_of(data, buffer)
+           : mode == THRUM_MODE_REDUX ? private_of(data, buffer)
+                                      : home_of(data, buffer);
 }
 
-static void clean_up(const thrum__job *job, const thrum_buffer *buffers)
+void thrum__buffer_leave_home(enum thrum_mode mode, const thrum_buffer *buffer)
 {
-    for (uint32_t i = 0; i < job->count && buffers[i].data; i++)
-        if (job->access[i].mode == THRUM_MODE_SCRATCH)
-            scratch_drop(&buffers[i]);
+    if (mode == THRUM_MODE_SCRATCH)
+        thrum__data_retire(buffer->data);
 }
 
-/* The copies are put together in the order of their workers' first tasks: sums of floating-point numbers may differ. */
-static void combine(const thrum__job *job)
+/* In the order of their workers' first tasks: sums of floating-point numbers may differ from run to run. */
+void thrum__combine_at_home(thrum_data *data, bool first)
 {
-    thrum_data *data = job->access[0].data;
     thrum__reduction *reduction = data->reduction;
     thrum_buffer pair[2];
-    if (home_of(job, data, &pair[0]))
+    if (home_of(data, &pair[0]))
         return;
-    if (job->first_content)
+    if (first)
         reduction->init->cpu(&pair[0], NULL);
     for (size_t i = 0; i < reduction->count; i++) {
         thrum__private *copy = reduction->copies[i];
-        if (!copy->begun || home_of(job, copy->data, &pair[1]))
+        if (!copy->begun || home_of(copy->data, &pair[1]))
             continue;
         reduction->combine->cpu(pair, NULL);
         copy->begun = false;
     }
+}
+
+static void call_at_home(thrum__job *job, thrum_buffer *buffers)
+{
+    uint32_t ready = 0;
+    while (ready < job->count && thrum__buffer_at_home(job->access[ready].data,
+                                                       (enum thrum_mode)job->access[ready].mode, &buffers[ready]) == 0)
+        ready++;
+    if (ready == job->count)
+        thrum__job_call(job, job->codelet->cpu, buffers);
+    while (ready-- > 0)
+        thrum__buffer_leave_home((enum thrum_mode)job->access[ready].mode, &buffers[ready]);
+}
+
+static void run_at_home(thrum__job *job)
+{
+    thrum_buffer few[FEW], *buffers = few;
+    if (job->count > FEW && !(buffers = thrum__alloc(job->count * sizeof *buffers))) {
+        thrum_fail(THRUM_ENOMEM, "task '%s': no memory for its accesses", thrum__job_name(job));
+        return;
+    }
+    call_at_home(job, buffers);
+    if (buffers != few)
+        thrum__free(buffers);
 }
 
 static bool is_cancelled(const thrum__job *job)
@@ -207,30 +215,14 @@ static bool is_cancelled(const thrum__job *job)
     return thrum__is_cancelled(__atomic_load_n(&job->owner->root->attention, __ATOMIC_RELAXED));
 }
 
-void thrum__run_at_home(thrum__job *job)
-{
-    thrum_buffer few[FEW], *buffers = few;
-    if (is_cancelled(job))
-        return;
-    if (job->count > FEW && !(buffers = thrum__alloc(job->count * sizeof *buffers))) {
-        fail_memory(job);
-        return;
-    }
-    if (prepare(job, buffers) == 0)
-        thrum__job_call(job, job->codelet->cpu, buffers);
-    clean_up(job, buffers);
-    if (buffers != few)
-        thrum__free(buffers);
-}
-
 void thrum__flow_run(void *arg)
 {
     thrum__job *job = arg;
-    if (job->kind == THRUM__JOB_COMBINE) {
-        if (!is_cancelled(job))
-            combine(job);
-    } else {
-        thrum__run_at_home(job);
-    }
+    if (__builtin_expect(is_cancelled(job), 0))
+        ;
+    else if (job->kind == THRUM__JOB_COMBINE)
+        thrum__combine_at_home(job->access[0].data, job->first_content);
+    else
+        run_at_home(job);
     job->owner->ended(job);
 }
