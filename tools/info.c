@@ -14,9 +14,8 @@
 
 static const char help[] = "usage: thrum info [--json]\n\n"
                            "Prints the version, the processors that thrum may use and how the number of workers\n"
-                           "follows from them, optional programs, kinds of devices, policies, and every option\n"
-                           "with its value, its default, its range and what it is for. Options are variables of\n"
-                           "the environment.\n\n"
+                           "follows from them, optional programs, and every option with its value, its default,\n"
+                           "its range and what it is for. Options are variables of the environment.\n\n"
                            "A variable that begins with THRUM_ and is unknown or has a bad value is reported\n"
                            "behind the table, and the exit code is 1.\n\n"
                            "options:\n"
@@ -46,18 +45,6 @@ static void print_machine(const thrum_machine_info *machine)
     printf("Graphviz     %s\n", describe_graphviz(text));
     printf("gnuplot      %s\n", describe_gnuplot(text));
     printf("SimGrid      %s\n", describe_simgrid());
-}
-
-static void print_policies(void)
-{
-    const thrum_policy *policy;
-    const thrum_driver *driver;
-    printf("devices      cpu");
-    for (int i = 0; (driver = thrum_driver_at(i)); i++)
-        printf(", %s", driver->kind);
-    printf("\npolicies     %-8s what the library does without one\n", "steal");
-    for (int i = 0; (policy = thrum_policy_at(i)); i++)
-        printf("             %-8s %s\n", policy->name, text_or(policy->about, ""));
 }
 
 static void widen(int *width, const char *text)
@@ -116,36 +103,17 @@ static json_t *options_json(void)
     return list;
 }
 
-static json_t *policies_json(void)
-{
-    json_t *list = json_array();
-    const thrum_policy *policy;
-    for (int i = 0; (policy = thrum_policy_at(i)); i++)
-        json_array_append_new(list, json_pack("{s:s, s:o}", "policy", policy->name, "about", json_text(policy->about)));
-    return list;
-}
-
-static json_t *devices_json(void)
-{
-    json_t *list = json_pack("[s]", "cpu");
-    const thrum_driver *driver;
-    for (int i = 0; (driver = thrum_driver_at(i)); i++)
-        json_array_append_new(list, json_string(driver->kind));
-    return list;
-}
-
 static void print_json(const thrum_machine_info *machine, const char *problem)
 {
     char text[DESCRIBE_SIZE], dot[4096], gnuplot[4096];
     bool has_dot = tool_find_program("dot", dot, sizeof dot);
     bool has_gnuplot = tool_find_program("gnuplot", gnuplot, sizeof gnuplot);
-    json_t *object =
-        json_pack("{s:s, s:o, s:o, s:o, s:{s:o, s:o}, s:{s:b}, s:o, s:o, s:o, s:o}", "version", thrum_version(),
-                  "machine", machine_json(machine), "workers", json_text(describe_workers(machine, text)), "binding",
-                  json_text(describe_binding(machine, text)), "programs", "dot", json_text(has_dot ? dot : NULL),
-                  "gnuplot", json_text(has_gnuplot ? gnuplot : NULL), "engines", "simgrid",
-                  thrum_sim_engine_check(THRUM_ENGINE_SIMGRID) == 0, "policies", policies_json(), "devices",
-                  devices_json(), "options", options_json(), "problem", json_text(problem));
+    json_t *object = json_pack("{s:s, s:o, s:o, s:o, s:{s:o, s:o}, s:{s:b}, s:o, s:o}", "version", thrum_version(),
+                               "machine", machine_json(machine), "workers", json_text(describe_workers(machine, text)),
+                               "binding", json_text(describe_binding(machine, text)), "programs", "dot",
+                               json_text(has_dot ? dot : NULL), "gnuplot", json_text(has_gnuplot ? gnuplot : NULL),
+                               "engines", "simgrid", thrum_sim_engine_check(THRUM_ENGINE_SIMGRID) == 0, "options",
+                               options_json(), "problem", json_text(problem));
     json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     putchar('\n');
     json_decref(object);
@@ -165,7 +133,6 @@ static int inform(bool json)
     } else {
         if (known)
             print_machine(&machine);
-        print_policies();
         print_options();
     }
     return *problem ? tool_fail("info", "%s", problem) : TOOL_DONE;

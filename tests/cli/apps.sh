@@ -6,8 +6,9 @@ export THRUM_MODELS=$folder/models # times that are measured here concern nobody
 
 dense=yes
 [ -e "$build/libthrum-dense.so" ] || dense=no
-policies=$("$thrum" info --json | sed -n 's/^ *"policy": "\(.*\)",\{0,1\}$/\1/p')
-[ "$(wc -w <<<"$policies")" -ge 7 ] || trouble "thrum info lists too few policies: $policies"
+"$thrum" info >"$folder/info"
+policies=$(sed -n '/^  policy /,/^$/s/^  \([a-z]*\) .*/\1/p' "$folder/info" | grep -vx policy)
+[ "$(wc -w <<<"$policies")" -ge 8 ] || trouble "thrum info lists too few policies: $policies"
 
 is_right() { grep -q "^check *ok: " "$folder/output" || trouble "the check does not say ok"; }
 
@@ -27,6 +28,7 @@ for app in $apps; do
     for policy in $policies; do
         expect 0 $app ${!small} --policy $policy --devices cpu:2
         is_right
+        [ $policy = steal ] && continue
         expect 0 $app ${!small} --policy $policy --devices cpu:2,emu:3 --memory ${!memory} --seed 2
         is_right
     done
