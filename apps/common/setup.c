@@ -23,6 +23,8 @@ void app_setup_options(struct app_setup *setup, struct app_option options[APP_SE
          "real, or timing: kernels and copies sleep as long as a model says and compute\n"
          "nothing; --devices needs a device then (real)",
          &setup->mode, 0, 0, "real|timing"},
+        {APP_FLAG, "--device-only", NULL, NULL, "kernels that devices have run on devices and nowhere else",
+         &setup->device_only, 0, 0, NULL},
         {APP_COUNT, "--workers", "COUNT", NULL, "processors' workers (one for each usable core)", &setup->workers, 1,
          1024, NULL},
         {APP_COUNT, "--window", "COUNT", NULL, "tasks that may be under way in a flow (THRUM_WINDOW: 65536)",
@@ -104,8 +106,9 @@ int app_setup_check(const char *verb, struct app_setup *setup)
     } settings[] = {{"--link", setup->link},
                     {"--latency", setup->latency},
                     {"--memory", setup->memory},
+                    {"--device-only", setup->device_only ? "" : NULL},
                     {"--mode timing", setup->mode && strcmp(setup->mode, "timing") == 0 ? setup->mode : NULL}};
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         if (settings[i].value && !has_device(setup->devices))
             return tool_misuse(verb, "%s is for devices, and there are none: say --devices cpu,emu:1, for example.",
                                settings[i].option);
@@ -153,5 +156,7 @@ thrum_codelet app_setup_codelet(const struct app_setup *setup, const thrum_codel
     copy.model = setup->timing ? THRUM_BY_FUNCTION : THRUM_BY_HISTORY;
     if (!on_device)
         copy.emu = NULL;
+    else if (setup->device_only && copy.emu)
+        copy.cpu = NULL;
     return copy;
 }

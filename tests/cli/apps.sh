@@ -31,6 +31,9 @@ for app in $apps; do
         [ $policy = steal ] && continue
         expect 0 $app ${!small} --policy $policy --devices cpu:2,emu:3 --memory ${!memory} --seed 2
         is_right
+        expect 0 $app ${!small} --policy $policy --devices cpu:2,emu:3 --memory ${!memory} --device-only
+        is_right
+        grep -q ", [1-9][0-9]* evictions" "$folder/output" || trouble "nothing was evicted"
     done
     expect 0 $app ${!small} --devices cpu:1,emu:2 --link 1GB/s --latency 1us --repeat 3 --window 16
     is_right
@@ -48,7 +51,7 @@ for app in $apps; do
     says '"check": "none"'
     expect 0 $app ${!small} --trace "$folder/$app.json"
     is_right
-    expect 0 trace "$folder/$app.json"
+    expect 0 trace summary "$folder/$app.json"
 
     # Another seed is another input; the same one is the same.
     expect 0 $app --help
@@ -56,7 +59,7 @@ for app in $apps; do
 
     # Wrong use.
     for wrong in "--n x" "--tile 0" "--block 0" "--repeat 0" "--mode slow" "--policy nobody" "--devices gpu:1" "--link 1GB/s" \
-        "--devices cpu,emu:1 --memory lots" "--check --no-check" "word" "--polcy fifo"; do
+        "--devices cpu,emu:1 --memory lots" "--check --no-check" "--device-only" "word" "--polcy fifo"; do
         expect 2 $app $wrong
         is_silent
         complains "thrum $app: "
