@@ -128,9 +128,19 @@ typedef struct thrum_model_row {
     double mean, deviation;  /* seconds */
 } thrum_model_row;
 
-/* Calls `visit` for each row that is known in this process or kept on disk (THRUM_MODELS). Returns how many, or an error. */
+/* Calls `visit` for each row that is known in this process or was kept on disk (THRUM_MODELS) when it was first asked for, by
+ * codelet, kind of worker and size. Returns how many, or an error. Models by size have a row for each class of sizes, whose
+ * footprint is a small number; what is told by functions has no rows. With less than 8 samples nothing is expected yet. */
 typedef void thrum_model_fn(const thrum_model_row *row, void *arg);
 THRUM_API int thrum_models_visit(thrum_model_fn *visit, void *arg);
+
+/* Where they are kept: written when an executor is freed. */
+typedef struct thrum_models_info {
+    char file[1024]; /* "" if they are not kept */
+    char problem
+        [1024]; /* why it was not read or not written, the last time it should have been; "" if nothing is wrong */
+} thrum_models_info;
+THRUM_API int thrum_models_get(thrum_models_info *info);
 
 THRUM_END_C
 

@@ -140,9 +140,10 @@ THRUM_API int thrum_data_set_reduction(thrum_data *data, const thrum_codelet *in
  * not come out even. With shadow[d] > 0 every part reaches that far into its neighbours (less at the rim); such parts overlap
  * and can only be read. Variables and custom layouts cannot be cut.
  *
- * CSR is cut by rows: pieces[1]. Which values a part has depends on row_start at that time. A part has a row_start of its own,
- * which begins with 0; its values and columns are those of the whole. So tasks on parts can change values and columns, but not
- * how many values a row has: what they write to row_start ends with the part. A part may have no values: extent[0] is 0 then. */
+ * CSR is cut by rows: pieces[1]. Which values a part has depends on row_start, so the partition waits for the tasks that write
+ * it, and cannot be made in a task (THRUM_EDEADLOCK). A part has a row_start of its own, which begins with 0; its values and
+ * columns are those of the whole. So tasks on parts can change values and columns, but not how many values a row has: what they
+ * write to row_start ends with the part. A part may have no values: extent[0] is 0 then. */
 typedef struct thrum_cut {
     size_t pieces[THRUM_DIMS_MOST];
     size_t shadow[THRUM_DIMS_MOST];

@@ -15,8 +15,9 @@
  *
  * The *emulated* device ("emu") is made of ordinary memory and threads. It behaves as a device does: its memory is separate,
  * limited, and reached only by copies that take time. Settings: memory (1 GiB), link (bandwidth in each direction, 8GB/s),
- * latency (of each copy, 5us), workers (1), mode, fail (the kernel with this number on the device fails with THRUM_EDEVICE, and
- * all operations after it: a device that breaks; 0: never). In mode "real" (the default) kernels compute; in mode "timing" every
+ * latency (of each copy, 5us), workers (1), mode, peer (whether copies from one emulated device to another need not go through
+ * the machine's memory: no), fail (the kernel with this number, from 1 on, on the device fails with THRUM_EDEVICE, and all
+ * operations after it: a device that breaks; 0: never). Copies in one direction are served one after the other. In mode "real" (the default) kernels compute; in mode "timing" every
  * kernel of the executor, those of processors too, sleeps for as long as its model says instead of computing, and copies sleep
  * without copying: so few cores can play many workers. Then results mean nothing, and each codelet needs a model that knows.
  */
@@ -41,7 +42,8 @@ typedef struct thrum_device_info {
 } thrum_device_info;
 
 /* `planes` times `rows` times `bytes` contiguous bytes; the steps from one row and one plane to the next, in bytes, on each
- * side. `device` is the device whose memory `to` or `from` is; between two devices of one driver, `from_device` is the second. */
+ * side, which matter only where there is a next one. All three counts are at least 1. `device` is the device whose memory `to`
+ * or `from` is; between two devices of one driver it is that of `to`, and `from_device` that of `from`. */
 enum thrum_direction { THRUM_COPY_IN, THRUM_COPY_OUT, THRUM_COPY_ACROSS }; /* to the device, from it, between two */
 typedef struct thrum_copy {
     void *to;
@@ -64,23 +66,33 @@ typedef struct thrum_launch {
     double seconds; /* in timing mode: how long it takes */
 } thrum_launch;
 
+/* Something that a device can be told when it is opened. */
+typedef struct thrum_setting {
+    const char *key, *initial, *range, *help; /* texts; never NULL but for the key that ends a table */
+} thrum_setting;
+
 /* All functions may be called by several threads at once, but for open and close. Operations of one device may overlap: whoever
  * needs an order waits for the first before starting the second. */
 typedef struct thrum_driver {
     const char *kind; /* as in the text */
     enum thrum_arch arch;
+    const char *help;              /* a few words on what it is */
+    const thrum_setting *settings; /* up to one whose key is NULL */
 
     /* The device with this number (from 0 on within the kind). `settings` is "key=value;key=value" or "". NULL with a message. */
     thrum_device *(*open)(int number, const char *settings);
     void (*close)(thrum_device *device); /* nothing is under way; memory that is still allocated is freed */
     void (*describe)(const thrum_device *device, thrum_device_info *info);
 
-    /* THRUM_ENOMEM when the device is full; no message is needed then. */
+    /* Memory that begins at a multiple of 64; what is in it is anything. Addresses inside of it are good for copies and buffers,
+     * though the processor need not be able to read them. THRUM_ENOMEM when the device is full; no message is needed then. 0
+     * bytes: THRUM_EINVAL. A device that has failed: THRUM_EDEVICE; release works still. */
     int (*alloc)(thrum_device *device, size_t bytes, void **memory);
     void (*release)(thrum_device *device, void *memory, size_t bytes);
 
-    /* Both return 0 and call `done` later (or before returning), or return an error and never call it. `launch` is called by the
-     * worker with this number among the device's, and may do all of the work before it returns. */
+    /* Both return 0 and call `done` later (or before returning), or return an error and never call it. A copy of nothing, one
+     * between devices that do not reach each other, and a worker that is not there are refused with THRUM_EINVAL. `launch` is
+     * called by the worker with this number among the device's, and may do all of the work before it returns. */
     int (*copy)(thrum_device *device, const thrum_copy *copy, thrum_done_fn *done, void *ctx);
     int (*launch)(thrum_device *device, int worker, const thrum_launch *launch, thrum_done_fn *done, void *ctx);
 } thrum_driver;

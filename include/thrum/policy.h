@@ -23,7 +23,8 @@ typedef struct thrum_job_data {
     size_t bytes;
 } thrum_job_data;
 
-/* A task that is ready, as policies see it. They may write `link`, `key` and `mark` while they have it. */
+/* A task that is ready, as policies see it. They may write `link`, `key` and `mark` while they have it; what `key` and `mark` are
+ * when it is popped they still are when it is done. */
 typedef struct thrum_job {
     const thrum_codelet *codelet;
     const char *name; /* of the task, else of the codelet */
@@ -46,12 +47,14 @@ struct thrum_world {
     double (*now)(const thrum_world *world);      /* seconds since some moment */
     uint64_t (*random)(const thrum_world *world); /* 64 random bits */
 
-    /* Whether this worker could run the job, and how long it would take, in seconds; negative: nobody knows yet. */
+    /* Whether this worker could run the job, which does not change while it waits, and at least one can; and how long it would
+     * take, in seconds; negative: nobody knows yet. */
     bool (*can_run)(const thrum_world *world, const thrum_job *job, int worker);
     double (*seconds)(const thrum_world *world, const thrum_job *job, int worker);
 
     /* How long it would take to bring what the job reads and is not there to this memory node, if its links had nothing else
-     * to do; whether one piece of data is there, up to date; and how long this many bytes take between two nodes. */
+     * to do (what is on its way there already counts as there); whether one piece of data is there, up to date; and how long
+     * this many bytes take between two nodes. */
     double (*transfer_seconds)(const thrum_world *world, const thrum_job *job, int node);
     bool (*is_on)(const thrum_world *world, const thrum_data *data, int node);
     double (*link_seconds)(const thrum_world *world, int from, int to, size_t bytes);
@@ -59,8 +62,9 @@ struct thrum_world {
     /* The job's data will be wanted on this node. */
     void (*prefetch)(const thrum_world *world, thrum_job *job, int node);
 
-    /* This worker should pop soon, or some idle one with THRUM_ANY_WORKER. A worker that was refused does not pop again until it
-     * is woken, so a push must wake whoever could take the job. Waking one that is busy does no harm. */
+    /* This worker should pop soon, or with THRUM_ANY_WORKER some idle one that is not about to. A worker that was refused does
+     * not pop again until it is woken, nor does one pop before it is woken for the first time; one that has got a job pops again
+     * when it is done. So a push must wake whoever is to take the job. Waking one that is busy does no harm. */
     void (*wake)(const thrum_world *world, int worker);
 };
 
@@ -69,14 +73,15 @@ typedef struct thrum_policy {
     const char *about;  /* one line, for `thrum info` */
     size_t state_bytes; /* the runtime allocates this much, all zeros, for each executor */
 
-    int (*begin)(void *state, const thrum_world *world); /* 0 or an error; may be NULL */
+    int (*begin)(void *state, const thrum_world *world); /* 0, or an error: then end is not called; may be NULL */
     void (*end)(void *state, const thrum_world *world);  /* may be NULL; nothing is queued any more */
 
     /* `from` is the worker that made it ready, THRUM_ANY_WORKER if none did. */
     void (*push)(void *state, const thrum_world *world, thrum_job *job, int from);
     /* A job that was pushed and has not been popped, which `worker` can run; NULL: nothing for this worker now. */
     thrum_job *(*pop)(void *state, const thrum_world *world, int worker);
-    /* The job has run, and took this long; may be NULL. */
+    /* The job, popped by this worker, has run and took this long; negative: it did not run, its flow having failed. Once for
+     * each job that was popped; may be NULL. */
     void (*done)(void *state, const thrum_world *world, const thrum_job *job, int worker, double seconds);
 } thrum_policy;
 

@@ -4,6 +4,7 @@
  */
 #include "base/fault.h"
 #include "exec/inside.h"
+#include "exec/place.h"
 #include "model/data.h"
 #include "model/reduction.h"
 
@@ -11,10 +12,21 @@
 
 /* ---- Registering -------------------------------------------------------------------------------------------------- */
 
+/* Where there are places, somebody has to know where its content is. */
+static thrum_data *placed(thrum_data *data, const char *what)
+{
+    thrum__places *places = data ? data->space->places : NULL;
+    if (!places || !thrum__replicas_new(places, data, data->home.ptr != NULL))
+        return data;
+    thrum__data_retire(data);
+    thrum__fault(THRUM_ENOMEM, "%s: no memory", what);
+    return NULL;
+}
+
 static thrum_data *new_dense(thrum_executor *ex, const thrum__shape *shape, void *ptr, const char *what)
 {
     thrum__space *space = thrum__executor_space(ex, what);
-    return space ? thrum__data_dense(space, shape, ptr, what) : NULL;
+    return space ? placed(thrum__data_dense(space, shape, ptr, what), what) : NULL;
 }
 
 thrum_data *thrum_data_variable(thrum_executor *ex, void *ptr, size_t bytes)
@@ -75,13 +87,15 @@ thrum_data *thrum_data_csr(thrum_executor *ex, size_t rows, size_t values_count,
                          .extent = (size_t[]){values_count, rows},
                          .row_start = row_start,
                          .columns = columns};
-    return space ? thrum__data_sparse(space, &home, index_bytes, "thrum_data_csr") : NULL;
+    return space ? placed(thrum__data_sparse(space, &home, index_bytes, "thrum_data_csr"), "thrum_data_csr") : NULL;
 }
 
 thrum_data *thrum_data_custom(thrum_executor *ex, const thrum_layout *layout, void *home)
 {
     thrum__space *space = thrum__executor_space(ex, "thrum_data_custom");
-    return space ? thrum__data_own_layout(space, layout, home, "thrum_data_custom") : NULL;
+    if (!space)
+        return NULL;
+    return placed(thrum__data_own_layout(space, layout, home, "thrum_data_custom"), "thrum_data_custom");
 }
 
 /* ---- Asking ------------------------------------------------------------------------------------------------------- */
@@ -89,9 +103,7 @@ thrum_data *thrum_data_custom(thrum_executor *ex, const thrum_layout *layout, vo
 int thrum_data_set_name(thrum_data *data, const char *name)
 {
     int err = thrum__data_check(data, NULL, "thrum_data_set_name");
-    if (!err && (err = thrum__data_set_name(data, name)))
-        thrum__fault(err, "thrum_data_set_name: no memory for the name");
-    return err;
+    return err ? err : thrum__data_set_name(data, name);
 }
 
 const char *thrum_data_name(const thrum_data *data)

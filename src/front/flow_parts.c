@@ -81,9 +81,10 @@ static int cut(thrum_data *data, const thrum_cut *how)
 {
     bool reads = data->layout == THRUM__CSR;
     int err = reads ? thrum_data_acquire(data, THRUM_MODE_R, NULL) : 0;
-    if (!err)
-        err = thrum__data_cut(data, how, "thrum_partition");
-    if (reads && !err)
+    if (err)
+        return err;
+    err = thrum__data_cut(data, how, "thrum_partition");
+    if (reads)
         thrum_data_release(data);
     return err;
 }

@@ -18,31 +18,42 @@ enum { QUARANTINE = 1024, WHOLE_PAGES = 1 << 21 };
 /* ---- Memory at home ----------------------------------------------------------------------------------------------- */
 
 /* Kernels like whole cache lines; what is large comes in pages, and those that are given back are kept for a while. */
-static void *take_memory(size_t bytes)
+static void *make_memory(const thrum_data *data)
 {
-    return bytes < WHOLE_PAGES ? thrum__zalloc_aligned(bytes) : thrum__array(bytes);
-}
-
-static void *make_memory(thrum_data *data)
-{
-    return data->custom ? data->custom->make(data->custom->ctx) : take_memory(data->bytes);
-}
-
-static void drop_memory(thrum_data *data)
-{
-    if (!data->owns_home || !data->home.ptr)
-        return;
     if (data->custom)
-        data->custom->drop(data->home.ptr, data->custom->ctx);
-    else
-        thrum__array_keep(data->home.ptr, data->bytes);
+        return data->custom->make(data->custom->ctx);
+    return data->bytes < WHOLE_PAGES ? thrum__alloc_aligned(data->bytes) : thrum__array(data->bytes);
 }
 
-static int make_home_locked(thrum_data *data)
+static void drop_memory(const thrum_data *data, void *memory)
+{
+    if (data->custom)
+        data->custom->drop(memory, data->custom->ctx);
+    else
+        thrum__array_keep(memory, data->bytes);
+}
+
+/* False if somebody was faster. */
+static bool move_in(thrum_data *data, void *memory)
+{
+    thrum__lock_take(&data->space->home_lock);
+    bool empty = !data->home.ptr;
+    if (empty) {
+        data->owns_home = true;
+        if (data->layout == THRUM__CSR) {
+            data->home.row_start = (char *)memory + thrum__packed_row_start(data);
+            data->home.columns = (char *)memory + thrum__packed_columns(data);
+        }
+        __atomic_store_n(&data->home.ptr, memory, __ATOMIC_RELEASE); /* partner: thrum__data_make_home */
+    }
+    thrum__lock_give(&data->space->home_lock);
+    return empty;
+}
+
+/* The memory is got without the lock: a custom layout's `make` is the user's. */
+int thrum__data_make_new_home(thrum_data *data)
 {
     char text[THRUM__DATA_TEXT];
-    if (data->home.ptr)
-        return 0;
     if (data->custom && !data->custom->make)
         return thrum__fault(THRUM_EINVAL, "%s has no memory, and its layout no function `make`",
                             thrum__data_text(data, text));
@@ -50,22 +61,9 @@ static int make_home_locked(thrum_data *data)
     if (!memory)
         return thrum__fault(THRUM_ENOMEM, "no memory for the %zu bytes of %s", data->bytes,
                             thrum__data_text(data, text));
-    data->owns_home = true;
-    if (data->layout == THRUM__CSR) {
-        data->home.row_start = (char *)memory + thrum__packed_row_start(data);
-        data->home.columns = (char *)memory + thrum__packed_columns(data);
-    }
-    /* For thrum_data_describe, which may look at any time. */
-    __atomic_store_n(&data->home.ptr, memory, __ATOMIC_RELEASE);
+    if (!move_in(data, memory))
+        drop_memory(data, memory);
     return 0;
-}
-
-int thrum__data_make_home(thrum_data *data)
-{
-    thrum__lock_take(&data->space->home_lock);
-    int err = make_home_locked(data);
-    thrum__lock_give(&data->space->home_lock);
-    return err;
 }
 
 /* ---- Spaces and lists --------------------------------------------------------------------------------------------- */
@@ -111,7 +109,8 @@ static void unlink_live_locked(thrum__space *space, thrum_data *data)
 /* What belongs to the handle alone, but for its name: an error may want to tell that still. */
 static void drop_contents(thrum_data *data)
 {
-    drop_memory(data);
+    if (data->owns_home && data->home.ptr)
+        drop_memory(data, data->home.ptr);
     if (data->owns_rows)
         thrum__free(data->home.row_start);
     thrum__free((void *)(uintptr_t)data->custom);
@@ -365,7 +364,7 @@ int thrum__data_set_name(thrum_data *data, const char *name)
 {
     char *copy = NULL;
     if (name && *name && !(copy = thrum__copy_text(name)))
-        return THRUM_ENOMEM;
+        return thrum__fault(THRUM_ENOMEM, "no memory for the name '%s' of a handle", name);
     thrum__free(data->name);
     data->name = copy;
     return 0;

@@ -35,7 +35,8 @@ struct thrum__access;
 typedef struct thrum__front {
     struct thrum__access *last;    /* the last access that all newer ones wait for; NULL: none that has not ended */
     struct thrum__access *members; /* the newest group after it (readers, commuters or reducers), the newest first */
-    uint8_t group;                 /* their mode; 0: none */
+    struct thrum__access *scratch; /* accesses that have no order; but the handle must not go before them */
+    uint8_t group;                 /* the members' mode; 0: none */
     bool written;                  /* it has content for whoever comes next */
     bool acquired;
 } thrum__front;
@@ -45,7 +46,7 @@ typedef struct thrum__space {
     thrum_executor *ex;
     thrum__lock lock;                   /* the order of insertion; the lists below */
     thrum__lock commute_lock;           /* see model/order.h */
-    thrum__lock home_lock;              /* making memory at home: a part's whole may need it while a task writes it */
+    thrum__lock home_lock;              /* new memory at home: the main program may need it while a task does */
     thrum_data *first;                  /* live ones */
     thrum_data *gone_first, *gone_last; /* unregistered ones, the oldest first */
     size_t live, gone;
@@ -72,6 +73,7 @@ struct thrum_data {
     struct thrum__replicas *replicas;   /* where its content is; NULL: at home, and nowhere else ever */
     struct thrum__reduction *reduction; /* model/reduction.h; NULL: none */
     bool reduced_unwritten;             /* its reducers found no content: with the space's lock */
+    const struct thrum_flow *reducer;   /* the flow of the newest of them; likewise, and only to be compared */
     bool dissolved;                     /* a part whose partition has ended: with the space's lock */
     struct thrum_flow *acquired;        /* by the main program, with this job: see front/data_use.c */
     struct thrum__job *acquired_by;
@@ -131,14 +133,21 @@ thrum_data *thrum__data_like(const thrum_data *data);
 void thrum__data_retire(thrum_data *data);
 
 /* Gives it memory at home if it has none: 0, THRUM_ENOMEM, or THRUM_EINVAL for a custom layout that cannot make any. With a
- * sentence. The content of new memory means nothing. */
-int thrum__data_make_home(thrum_data *data);
+ * sentence. The content of new memory means nothing. Any thread: afterwards all of them see the same memory. */
+int thrum__data_make_new_home(thrum_data *data);
+static inline int thrum__data_make_home(thrum_data *data)
+{
+    /* Acquire, with the release of whoever made it: CSR has two more pointers. */
+    return __builtin_expect(__atomic_load_n(&data->home.ptr, __ATOMIC_ACQUIRE) != NULL, 1)
+               ? 0
+               : thrum__data_make_new_home(data);
+}
 
 /* A few words for messages: its name in quotes, or what it is. Returns `text`. */
 enum { THRUM__DATA_TEXT = 120 };
 char *thrum__data_text(const thrum_data *data, char text[THRUM__DATA_TEXT]);
 
-/* 0 or THRUM_ENOMEM. */
+/* 0 or THRUM_ENOMEM with a sentence; then it has the name that it had. NULL takes it away. */
 int thrum__data_set_name(thrum_data *data, const char *name);
 
 /* How it looks on a device, packed into memory at `ptr` there (CSR: values, then row_start, then columns, each at a multiple of
@@ -170,10 +179,9 @@ bool thrum__data_alike(const thrum_data *a, const thrum_data *b);
  * on parts change values and columns, and what they write to row_start ends with the part. A part may have no values at all:
  * then extent[0] is 0. */
 int thrum__data_cut(thrum_data *data, const thrum_cut *cut, const char *what);
-/* The parts are retired, or, with `keep`, only taken away from the whole: then the caller has them, and the array `parts`, which
- * it frees with thrum__free. */
+/* The parts are retired, or, with `keep`, only taken away from the whole: then the caller has them, and the array `parts`. */
 void thrum__data_uncut(thrum_data *data, bool keep);
-/* The array that held them, in the latter case. */
+/* Frees that array. */
 void thrum__data_parts_free(thrum_data **parts);
 
 #endif
