@@ -52,6 +52,9 @@ for app in $apps; do
     expect 0 $app ${!small} --trace "$folder/$app.json"
     is_right
     expect 0 trace summary "$folder/$app.json"
+    expect 0 $app ${!small} --trace "$folder/$app.json" --devices cpu:2,emu:3
+    expect 0 trace summary "$folder/$app.json"
+    says " on 5 workers" # those of devices are workers, no helpers
 
     # Another seed is another input; the same one is the same.
     expect 0 $app --help
