@@ -212,8 +212,8 @@ struct worker {
     _Atomic uint32_t shares;              /* sources of runs that it took, times two; both wrap around */
     _Atomic uint32_t begun;               /* runs that it began with nothing else at hand; wraps around */
     _Atomic uint32_t alone_runs;          /* length of `alone` */
-    _Atomic bool known_minute; /* the outermost of them has been timed before: its tasks are not worth sharing now */
-    _Atomic uint32_t hidden_sources; /* runs in `alone` that have sources left */
+    _Atomic uint32_t hidden_sources;      /* runs in `alone` that have sources left */
+    _Atomic int64_t left_ns; /* how long others leave it to the outermost of them, as runs before have shown; 0: not known */
     thrum__run *alone;               /* runs that it has alone, the innermost first */
 
     _Atomic uint64_t started, ended; /* handles, by this worker, which alone writes them: see thrum__all_ended */
