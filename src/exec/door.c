@@ -43,6 +43,8 @@
 #include "sys/barrier.h"
 #include "sys/clock.h"
 
+#include <sched.h>
+
 enum { PATIENCE_NS = 400000, WATCH_NS = 2000, WATCH_MOST_NS = 50000, STALL_NS = 1000000, ANSWER_NS = 2000 };
 enum { CROWDED_STALL_NS = 10000000 }; /* some turns of everybody who wants the core */
 enum { MANY_NS = 4 * PATIENCE_NS };    /* tiny tasks that take so long altogether are many */
@@ -118,6 +120,7 @@ static void link_alone(worker *w, thrum__run *run)
     if (!thrum__door_hides(w)) {
         set_number(&w->begun, 1);
         atomic_store_explicit(&w->left_ns, left_alone_ns(w, run->handle->graph), memory_order_relaxed);
+        atomic_store_explicit(&w->began_on, w->domain->life.limit > 1 ? sched_getcpu() : -1, memory_order_relaxed);
     }
     run->outer_alone = w->alone;
     w->alone = run;
@@ -487,4 +490,17 @@ enum look thrum__door_look(worker *w, int64_t now)
             all = look;
     }
     return all;
+}
+
+bool thrum__door_shares_core(const worker *w)
+{
+    const domain *d = w->domain;
+    int count = atomic_load_explicit(&d->count, memory_order_acquire), here = sched_getcpu();
+    for (int i = 0; i < count; i++) {
+        const worker *other = d->workers[i];
+        if (other != w && atomic_load_explicit(&other->alone_runs, memory_order_relaxed) > 0 &&
+            atomic_load_explicit(&other->began_on, memory_order_relaxed) == here)
+            return true;
+    }
+    return false;
 }

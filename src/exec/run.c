@@ -701,16 +701,30 @@ static bool lower(worker *w, thrum__run *run)
     return atomic_fetch_sub_explicit(&run->strands, 1, memory_order_acq_rel) == 1;
 }
 
-/* Remembers how long the graph's tasks take, for the next run to begin in the right way. A run that was shared may have
- * had all workers. In a crowd tasks seem longer than they are. */
+/* What is known of the time that a task takes, after a run in which it was between `least` and `most`. A run may have been held
+ * up by others, so it raises what is known to twice as much at most; lowered it is at once. */
+int64_t thrum__pace(int64_t known, int64_t least, int64_t most)
+{
+    if (known == 0 || known > most)
+        return most;
+    if (known >= least)
+        return known;
+    return least < 2 * known ? least : 2 * known;
+}
+
+/* Remembers how long the graph's tasks take, for the next run to begin in the right way. A run that was shared may have had all
+ * workers, or hardly more than one: it says between what bounds the time is, and where what is known lies between them it
+ * stays. (A run that was shared by mistake, and slower for it, would else be the reason for sharing the next one.) In a crowd
+ * tasks seem longer than they are. */
 static void note_pace(const worker *w, const thrum__run *run)
 {
     if (!run->began)
         return;
     bool shared = atomic_load_explicit(&run->sharing, memory_order_relaxed) == RUN_SHARED;
-    int64_t all = (thrum__now() - run->began) * (shared ? w->ex->cpu.life.limit : 1);
     thrum_graph *graph = run->handle->graph;
-    int64_t task_ns = 1 + all / (int64_t)thrum__task_count(graph);
+    int64_t all = thrum__now() - run->began, tasks = (int64_t)thrum__task_count(graph);
+    int64_t least = 1 + all / tasks, most = shared ? 1 + all * w->ex->cpu.life.limit / tasks : least;
+    int64_t task_ns = thrum__pace(graph->task_ns, least, most);
     if (graph->task_ns == 0 || task_ns < graph->task_ns || !thrum__crowded(w->domain))
         graph->task_ns = task_ns;
 }

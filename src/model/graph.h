@@ -150,7 +150,7 @@ struct thrum_graph {
     void *first_queued, *last_queued;
     _Atomic(char *) run_message; /* the sentence of the last run or freeze that failed */
     int64_t
-        task_ns; /* how long a task took on average in the last run that was timed; 0: not known. Runs come in turn */
+        task_ns; /* how long a task takes on average, by the runs that were timed; 0: not known. Runs come in turn */
 };
 
 /* The head of the chunk that this address lies in: any address from the chunk's beginning on. */
