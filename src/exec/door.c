@@ -18,7 +18,8 @@
  *
  * A thief does not ask at once if the victim has a run alone and goes through it quickly: tasks shorter than THRUM__TINY_NS do
  * not get faster by being shared (docs/benchmarking.md), unless there are many. It watches the victim for a while, and asks
- * when its tasks are longer, or when the run has gone on for PATIENCE_NS. Tasks shorter than THRUM__MINUTE_NS that have counters
+ * when its tasks are longer, or when the run has gone on for PATIENCE_NS. What runs of the graph took before counts more than
+ * what it sees of this one (left_alone_ns). Tasks shorter than THRUM__MINUTE_NS that have counters
  * are never worth it, and where others want the cores too (crowd.c) those shorter than THRUM__SMALL_NS. (A task whose successors have no counters is not counted, and may seem longer than it is: sharing
  * those costs little.)
  *
@@ -47,7 +48,7 @@
 
 enum { PATIENCE_NS = 400000, WATCH_NS = 2000, WATCH_MOST_NS = 50000, STALL_NS = 1000000, ANSWER_NS = 2000 };
 enum { CROWDED_STALL_NS = 10000000 }; /* some turns of everybody who wants the core */
-enum { MANY_NS = 4 * PATIENCE_NS };    /* tiny tasks that take so long altogether are many */
+enum { MANY_NS = 4 * PATIENCE_NS };   /* tiny tasks that take so long altogether are many */
 enum { STEPS_PER_CLOCK = 32, OPEN_PAYS_NS = 150 };
 enum { SHOW_MOST = 4096 }; /* spawned tasks shown in one go: each is a line to write */
 

@@ -213,9 +213,9 @@ struct worker {
     _Atomic uint32_t begun;               /* runs that it began with nothing else at hand; wraps around */
     _Atomic uint32_t alone_runs;          /* length of `alone` */
     _Atomic uint32_t hidden_sources;      /* runs in `alone` that have sources left */
-    _Atomic int began_on;    /* the processor on which it began the outermost of them; -1: not known */
-    _Atomic int64_t left_ns; /* how long others leave it to the outermost of them, as runs before have shown; 0: not known */
-    thrum__run *alone;               /* runs that it has alone, the innermost first */
+    _Atomic int began_on;                 /* the processor on which it began the outermost of them; -1: not known */
+    _Atomic int64_t left_ns; /* how long others leave that one to it, by what is known of it; 0: nothing is */
+    thrum__run *alone;       /* runs that it has alone, the innermost first */
 
     _Atomic uint64_t started, ended; /* handles, by this worker, which alone writes them: see thrum__all_ended */
 
