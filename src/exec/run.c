@@ -49,6 +49,8 @@ enum { AHEAD = 2048 };
  * on there is no gain (docs/benchmarking.md). */
 enum { FAR_AHEAD = 6144 };
 
+enum { CALLS_FROM = 1 << 16 }; /* tasks; the records of fewer stay in a core's cache */
+
 enum { TIMED_FROM = 1000 }; /* tasks; with fewer, two looks at the clock would be a good part of the run */
 
 /* The loop over tasks is one function, whatever the compiler thinks of its size. */
@@ -571,13 +573,26 @@ static HOT void call(worker *w, thrum__run *run, const uint32_t *attention, thru
         task->fn.plain(task->arg);
 }
 
+/* Until the run needs attention: where it has come to. */
+static size_t run_calls(const uint32_t *attention, const thrum__call *calls, size_t from, size_t to)
+{
+    for (; from < to && __atomic_load_n(attention, __ATOMIC_RELAXED) == 0; from++) {
+        __builtin_prefetch((const char *)&calls[from] + FAR_AHEAD);
+        calls[from].fn(calls[from].arg);
+    }
+    return from;
+}
+
 /* A graph without edges: its tasks lie side by side, two in a cache line, and nothing becomes ready. */
 static void run_neighbours(worker *w, thrum__run *run, size_t from, size_t to)
 {
     const uint32_t *attention = &run->root->attention;
+    const thrum_graph *graph = run->handle->graph;
+    if (graph->calls && !graph->terms)
+        from = run_calls(attention, graph->calls, from, to);
     while (from < to) {
         size_t count;
-        thrum_task *task = thrum__task_number_at(run->handle->graph, from, &count);
+        thrum_task *task = thrum__task_number_at(graph, from, &count);
         count = count < to - from ? count : to - from;
         from += count;
         for (const thrum_task *end = task + count; task < end; task++) {
@@ -646,15 +661,25 @@ bool thrum__run_raise(thrum__run *run)
     return false;
 }
 
+/* Nobody else is in the run: what is made here is seen by whoever joins it. */
+static void make_calls(thrum_graph *graph)
+{
+    bool worth_it = graph->task_ns > 0 && graph->task_ns < THRUM__MINUTE_NS && thrum__task_count(graph) >= CALLS_FROM;
+    if (worth_it && !graph->sources && !graph->calls_tried)
+        thrum__calls_make(graph);
+}
+
 /* Opens an iteration for the caller: alone or, where that worker shows all it has, as first strand of several. */
 static void begin_iteration(worker *w, thrum__run *run)
 {
     /* Where there are conditions, nobody knows how many tasks run: a task in a loop would seem to take as long as the loop. */
-    const thrum_graph *graph = run->handle->graph;
+    thrum_graph *graph = run->handle->graph;
     bool timed = thrum__task_count(graph) >= TIMED_FROM && !graph->conditions && !run->lanes;
     run->began = timed ? thrum__now() : 0;
-    if (timed)
+    if (timed) {
         thrum__crowd_begin(w, run);
+        make_calls(graph);
+    }
     atomic_store_explicit(&run->turn, 0, memory_order_relaxed);
     if (thrum__alone_begin(w, run))
         return;
