@@ -574,7 +574,7 @@ static HOT void call(worker *w, thrum__run *run, const uint32_t *attention, thru
 }
 
 /* Until the run needs attention: where it has come to. */
-static size_t run_calls(const uint32_t *attention, const thrum__call *calls, size_t from, size_t to)
+static size_t run_calls(const uint32_t *attention, const thrum__bare_call *calls, size_t from, size_t to)
 {
     for (; from < to && __atomic_load_n(attention, __ATOMIC_RELAXED) == 0; from++) {
         __builtin_prefetch((const char *)&calls[from] + FAR_AHEAD);

@@ -26,7 +26,7 @@ void thrum__calls_make(thrum_graph *graph)
     if (!graph->calls)
         return;
     for (const thrum_task *task = thrum__task_first(graph); task; task = thrum__task_after(graph, task))
-        graph->calls[at++] = (thrum__call){task->fn.plain, task->arg};
+        graph->calls[at++] = (thrum__bare_call){task->fn.plain, task->arg};
 }
 
 void thrum__calls_drop(thrum_graph *graph)

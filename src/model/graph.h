@@ -104,10 +104,10 @@ typedef struct thrum__names {
 } thrum__names;
 
 /* All that is needed of a task which is just a function, and has neither predecessors nor successors: see calls.c. */
-typedef struct thrum__call {
+typedef struct thrum__bare_call {
     thrum_fn *fn;
     void *arg;
-} thrum__call;
+} thrum__bare_call;
 
 struct thrum__kept;
 struct thrum__terms_table;
@@ -141,7 +141,7 @@ struct thrum_graph {
     size_t list_words;
     thrum_task **sources;
     size_t source_count;
-    thrum__call *calls; /* by task number; NULL: none were made */
+    thrum__bare_call *calls; /* by task number; NULL: none were made */
     size_t call_count;
     bool calls_tried; /* if so, there is a reason */
     bool counted;     /* some task waits for more than one */
