@@ -5,20 +5,25 @@
 #include "commands.h"
 #include "common.h"
 #include "describe.h"
+#include "models.h"
 
+#include <thrum/policy.h>
 #include <thrum/thrum.h>
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] = "usage: thrum info [--json]\n\n"
+static const char help[] = "usage: thrum info [--models] [--json]\n\n"
                            "Prints the version, the processors that thrum may use and how the number of workers\n"
-                           "follows from them, optional programs, and every option with its value, its default,\n"
-                           "its range and what it is for. Options are variables of the environment.\n\n"
+                           "follows from them, optional programs, the policies, every option with its value, its\n"
+                           "default, its range and what it is for, and every kind of device with its settings.\n"
+                           "Options are variables of the environment; devices and their settings go into\n"
+                           "THRUM_DEVICES.\n\n"
                            "A variable that begins with THRUM_ and is unknown or has a bad value is reported\n"
                            "behind the table, and the exit code is 1.\n\n"
                            "options:\n"
+                           "  --models  instead of all that, how long codelets have been measured to take\n"
                            "  --json    one JSON object instead of a table\n"
                            "  --help    this text\n";
 
@@ -54,6 +59,15 @@ static void widen(int *width, const char *text)
         *width = length;
 }
 
+static void print_policies(void)
+{
+    const thrum_policy *policy;
+    printf("\n  policy    what it does\n");
+    printf("  %-8s  %s\n", "steal", "built-in stealing; with devices dmda is used instead");
+    for (int i = 0; (policy = thrum_policy_at(i)); i++)
+        printf("  %-8s  %s\n", policy->name, text_or(policy->about, ""));
+}
+
 static void print_options(void)
 {
     thrum_option option;
@@ -71,6 +85,28 @@ static void print_options(void)
                text_or(option.value, "-"), initial, text_or(option.initial, "-"), range, text_or(option.range, "-"),
                text_or(option.help, ""));
     printf("\nA star: set in the environment.\n");
+}
+
+static void print_driver(const thrum_driver *driver)
+{
+    int key = 7, initial = 7, range = 5;
+    for (const thrum_setting *s = driver->settings; s->key; s++) {
+        widen(&key, s->key);
+        widen(&initial, s->initial);
+        widen(&range, s->range);
+    }
+    printf("\nDevices \"%s\": %s\n", driver->kind, driver->help);
+    printf("  %-*s  %-*s  %-*s  %s\n", key, "setting", initial, "default", range, "range", "what for");
+    for (const thrum_setting *s = driver->settings; s->key; s++)
+        printf("  %-*s  %-*s  %-*s  %s\n", key, s->key, initial, text_or(s->initial, "-"), range,
+               text_or(s->range, "-"), s->help);
+}
+
+static void print_drivers(void)
+{
+    const thrum_driver *driver;
+    for (int i = 0; (driver = thrum_driver_at(i)); i++)
+        print_driver(driver);
 }
 
 /* ---- For programs ------------------------------------------------------------------------------------------------ */
@@ -103,17 +139,46 @@ static json_t *options_json(void)
     return list;
 }
 
+static json_t *policies_json(void)
+{
+    json_t *list = json_array();
+    const thrum_policy *policy;
+    for (int i = 0; (policy = thrum_policy_at(i)); i++)
+        json_array_append_new(list, json_pack("{s:s, s:o}", "name", policy->name, "about", json_text(policy->about)));
+    return list;
+}
+
+static json_t *settings_json(const thrum_driver *driver)
+{
+    json_t *list = json_array();
+    for (const thrum_setting *s = driver->settings; s->key; s++)
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s}", "key", s->key, "default", s->initial, "range",
+                                              s->range, "help", s->help));
+    return list;
+}
+
+static json_t *drivers_json(void)
+{
+    json_t *list = json_array();
+    const thrum_driver *driver;
+    for (int i = 0; (driver = thrum_driver_at(i)); i++)
+        json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "kind", driver->kind, "help", driver->help, "settings",
+                                              settings_json(driver)));
+    return list;
+}
+
 static void print_json(const thrum_machine_info *machine, const char *problem)
 {
     char text[DESCRIBE_SIZE], dot[4096], gnuplot[4096];
     bool has_dot = tool_find_program("dot", dot, sizeof dot);
     bool has_gnuplot = tool_find_program("gnuplot", gnuplot, sizeof gnuplot);
-    json_t *object = json_pack("{s:s, s:o, s:o, s:o, s:{s:o, s:o}, s:{s:b}, s:o, s:o}", "version", thrum_version(),
-                               "machine", machine_json(machine), "workers", json_text(describe_workers(machine, text)),
-                               "binding", json_text(describe_binding(machine, text)), "programs", "dot",
-                               json_text(has_dot ? dot : NULL), "gnuplot", json_text(has_gnuplot ? gnuplot : NULL),
-                               "engines", "simgrid", thrum_sim_engine_check(THRUM_ENGINE_SIMGRID) == 0, "options",
-                               options_json(), "problem", json_text(problem));
+    json_t *object =
+        json_pack("{s:s, s:o, s:o, s:o, s:{s:o, s:o}, s:{s:b}, s:o, s:o, s:o, s:o}", "version", thrum_version(),
+                  "machine", machine_json(machine), "workers", json_text(describe_workers(machine, text)), "binding",
+                  json_text(describe_binding(machine, text)), "programs", "dot", json_text(has_dot ? dot : NULL),
+                  "gnuplot", json_text(has_gnuplot ? gnuplot : NULL), "engines", "simgrid",
+                  thrum_sim_engine_check(THRUM_ENGINE_SIMGRID) == 0, "policies", policies_json(), "options",
+                  options_json(), "devices", drivers_json(), "problem", json_text(problem));
     json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     putchar('\n');
     json_decref(object);
@@ -133,22 +198,25 @@ static int inform(bool json)
     } else {
         if (known)
             print_machine(&machine);
+        print_policies();
         print_options();
+        print_drivers();
     }
     return *problem ? tool_fail("info", "%s", problem) : TOOL_DONE;
 }
 
 int thrum_cmd_info(int argc, char **argv)
 {
-    bool json = false;
-    const struct tool_option options[] = {{"--json", NULL, &json, NULL}};
+    bool json = false, models = false;
+    const struct tool_option options[] = {{"--json", NULL, &json, NULL}, {"--models", NULL, &models, NULL}};
     const char **words = calloc((size_t)argc + 1, sizeof *words);
     if (!words)
         return tool_fail("info", "no memory");
-    struct tool_arguments arguments = {"info", help, options, 1, words, 0};
+    struct tool_arguments arguments = {"info", help, options, 2, words, 0};
     int code = tool_parse(&arguments, argc, argv);
     if (code == TOOL_GO_ON)
         code = arguments.word_count ? tool_misuse("info", "'%s' is too much: info takes no words.", words[0])
+               : models             ? models_print(json)
                                     : inform(json);
     free(words);
     return code;

@@ -39,6 +39,9 @@ enum thrum_error {
     THRUM_ERACE = -13,      /* a condition and other predecessors race for a task, in a strict graph */
     THRUM_ESEMAPHORE = -14, /* a run gave back more tokens of a semaphore than it had taken, or fewer */
     THRUM_EEVENT = -15,     /* an event was released twice, or is none */
+    THRUM_EDATA = -16,      /* data is used against its rules: read before it was written, parts that overlap, a cut */
+    THRUM_EDEVICE = -17,    /* a device failed, or data does not fit into its memory */
+    THRUM_EPOLICY = -18,    /* a policy broke its contract */
 };
 
 /* "THRUM_ECYCLE" and a few words on it; for a code of the user's own, "user error" and the same. Never NULL. */

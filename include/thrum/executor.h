@@ -47,6 +47,8 @@ typedef struct thrum_config {
     const char *trace;                  /* write a trace to this file when the executor is freed (THRUM_TRACE) */
     const thrum_domain_config *domains; /* domains beside the first, which is the processor cores: numbers 1, 2, ... */
     int domain_count;                   /* at most 63; none on an executor without threads */
+    const char *policy;                 /* who runs which codelet task (THRUM_POLICY): policy.h; NULL: stealing */
+    const char *devices;                /* "cpu,emu:3" and the like (THRUM_DEVICES): device.h; NULL: processors only */
 } thrum_config;
 
 /* NULL: all defaults. Returns NULL on failure; `thrum_message(NULL)` says why. */

@@ -42,14 +42,18 @@ void *thrum__zalloc(size_t size)
     return refused() ? NULL : calloc(1, size);
 }
 
+/* posix_memalign takes any size: a tool that watches the bounds of memory sees the true end. */
+void *thrum__alloc_aligned(size_t size)
+{
+    void *memory;
+    return refused() || posix_memalign(&memory, 64, size) ? NULL : memory;
+}
+
 void *thrum__zalloc_aligned(size_t size)
 {
-    if (refused())
-        return NULL;
-    size_t whole = (size + 63) / 64 * 64;
-    void *memory = aligned_alloc(64, whole);
+    void *memory = thrum__alloc_aligned(size);
     if (memory)
-        memset(memory, 0, whole);
+        memset(memory, 0, size);
     return memory;
 }
 

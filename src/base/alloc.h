@@ -10,6 +10,7 @@
 /* malloc, calloc and free. A cache line's alignment where `aligned` is in the name; freed with thrum__free too. */
 void *thrum__alloc(size_t size);
 void *thrum__zalloc(size_t size);
+void *thrum__alloc_aligned(size_t size);
 void *thrum__zalloc_aligned(size_t size);
 char *thrum__copy_text(const char *text);
 void thrum__free(void *memory);

@@ -30,6 +30,9 @@ static const struct {
     {THRUM_ERACE, "THRUM_ERACE", "a condition and other predecessors race for a task"},
     {THRUM_ESEMAPHORE, "THRUM_ESEMAPHORE", "a run gave back more or fewer tokens than it had taken"},
     {THRUM_EEVENT, "THRUM_EEVENT", "an event was released twice, or is none"},
+    {THRUM_EDATA, "THRUM_EDATA", "data is used against its rules"},
+    {THRUM_EDEVICE, "THRUM_EDEVICE", "a device failed, or data does not fit into its memory"},
+    {THRUM_EPOLICY, "THRUM_EPOLICY", "a policy broke its contract"},
 };
 
 static size_t find_code(int code)
@@ -127,9 +130,10 @@ const char *thrum_message(const void *object)
         return thrum__graph_message(o);
     case THRUM__KIND_HANDLE:
     case THRUM__KIND_EXECUTOR:
+    case THRUM__KIND_FLOW:
         return thrum__root_text(&o->root);
     default:
-        return "thrum_message: the argument is not a graph, a handle or an executor";
+        return "thrum_message: the argument is not a graph, a handle, a flow or an executor";
     }
 }
 

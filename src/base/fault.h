@@ -14,6 +14,7 @@ enum thrum__kind {
     THRUM__KIND_GRAPH = 0x67726170,
     THRUM__KIND_HANDLE = 0x68616e64,
     THRUM__KIND_EXECUTOR = 0x65786563,
+    THRUM__KIND_FLOW = 0x666c6f77,
 };
 
 typedef struct thrum__object {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/options.h"
 
+#include "base/device_list.h"
 #include "base/fault.h"
 
 #include <errno.h>
@@ -34,6 +35,15 @@ static const struct row {
                           "megabytes of address space for the stack of each thread; system: its own default"},
     [THRUM__OPT_SCHEDULE] = {"THRUM_SCHEDULE", "steal", "fac2, or fac2,16 for chunks of 16 at least", "schedule", 1, 0,
                              "how loops with .schedule = THRUM_RUNTIME are handed out"},
+    [THRUM__OPT_POLICY] = {"THRUM_POLICY", "steal", "steal, a policy's name, or the path of a library with a '/' in it",
+                           "text", 1, 0,
+                           "who runs which codelet task; steal: built-in stealing, or dmda where there are devices"},
+    [THRUM__OPT_DEVICES] = {"THRUM_DEVICES", "cpu", "like cpu,emu:3;memory=64MiB;link=2GB/s", "devices", 1, 0,
+                            "processors and devices that run codelet tasks"},
+    [THRUM__OPT_WINDOW] = {"THRUM_WINDOW", "65536", "2 to 1073741824", "", 2, 1073741824,
+                           "tasks of a flow that may have been inserted and not have ended"},
+    [THRUM__OPT_MODELS] = {"THRUM_MODELS", "auto", "auto, off, or a folder with a '/' in it", "auto|off", 1, 0,
+                           "where measured times of codelets are kept; auto: thrum/models in the user's cache folder"},
     [THRUM__OPT_TRACE] = {"THRUM_TRACE", "", "a file name", "text", 1, 0,
                           "write a trace in Chrome's format to this file when an executor is freed"},
     [THRUM__OPT_TRACE_EVENTS] = {"THRUM_TRACE_EVENTS", "65536", "16 to 16777216", "", 16, 16777216,
@@ -79,6 +89,19 @@ static int wrong_schedule(const struct row *row, const char *value)
                         sentence);
 }
 
+/* Which kinds of devices there are is known above: here the text is taken apart, no more. */
+static int check_devices(const struct row *row, const char *value)
+{
+    thrum__device_list *list = NULL;
+    int err = thrum__device_list_parse(value, &list);
+    thrum__device_list_free(list);
+    if (!err)
+        return 0;
+    char sentence[512];
+    snprintf(sentence, sizeof sentence, "%s", thrum__last_fault());
+    return thrum__fault(err, "%s is '%.80s', but it must be %s: %.300s", row->name, value, row->range, sentence);
+}
+
 int thrum__option_parse(enum thrum__option_id id, const char *value, int64_t *number)
 {
     const struct row *row = &table[id];
@@ -87,7 +110,11 @@ int thrum__option_parse(enum thrum__option_id id, const char *value, int64_t *nu
     if (id == THRUM__OPT_SCHEDULE) {
         if (thrum__schedule_option_check(value))
             return wrong_schedule(row, value);
-    } else if (strcmp(row->words, "text") == 0)
+    } else if (id == THRUM__OPT_DEVICES) {
+        int err = check_devices(row, value);
+        if (err)
+            return err;
+    } else if (strcmp(row->words, "text") == 0 || (id == THRUM__OPT_MODELS && strchr(value, '/')))
         n = 0;
     else if (position >= 0)
         n = row->low <= row->high ? -1 : position;

@@ -163,6 +163,12 @@ static inline bool thrum__deque_has_words(const thrum__deque *deque)
            atomic_load_explicit(&deque->bottom, memory_order_relaxed);
 }
 
+static inline int64_t thrum__deque_words(const thrum__deque *deque)
+{
+    return atomic_load_explicit(&deque->bottom, memory_order_relaxed) -
+           atomic_load_explicit(&deque->top, memory_order_relaxed);
+}
+
 static inline bool thrum__deque_shows(const thrum__deque *deque)
 {
     return atomic_load_explicit(&deque->top, memory_order_relaxed) <

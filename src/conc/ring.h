@@ -13,9 +13,12 @@
 
 typedef struct thrum__event {
     int64_t begin, end; /* nanoseconds, thrum__now */
-    const void *names;  /* struct thrum__names of the task's graph; NULL for functions without a graph */
-    int64_t number;     /* of the task in its graph, -1 for spawned functions, -2 for submitted ones */
+    const void
+        *names; /* struct thrum__names of the task's graph; NULL for functions without a graph; of jobs their name */
+    int64_t number; /* of the task in its graph, or one of those below */
 } thrum__event;
+
+enum { THRUM__EVENT_SPAWNED = -1, THRUM__EVENT_SUBMITTED = -2, THRUM__EVENT_JOB = -3 };
 
 typedef struct thrum__ring {
     thrum__event *events;

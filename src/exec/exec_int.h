@@ -34,6 +34,7 @@
 #include "base/fault.h"
 #include "conc/deque.h"
 #include "conc/ring.h"
+#include "model/data.h"
 #include "model/graph.h"
 #include "model/terms.h"
 #include "model/next.h"
@@ -73,7 +74,7 @@ enum {
     POKED = 16,    /* whoever sleeps on it may have something to do: see post.c */
 };
 
-enum handle_work { WORK_GRAPH, WORK_FN, WORK_SCOPE };
+enum handle_work { WORK_GRAPH, WORK_FN, WORK_SCOPE, WORK_STREAM };
 
 /* The first line is all that a worker touches of a submitted function (WORK_FN): it goes to the worker's core and back. */
 struct thrum_handle {
@@ -139,6 +140,7 @@ struct thrum__run {
     _Atomic uint32_t sharing;              /* enum run_sharing; see door.c */
     bool has_token;                        /* its sources were put in the open list */
     bool careful;                          /* some of its tasks are more urgent than others */
+    bool stream;                           /* it has no graph: see stream.c */
     int64_t began;                         /* when the iteration began; 0: not timed */
     _Atomic int64_t turn;                  /* when a condition last found nobody else in it, while it was shared */
     thrum__run *outer_alone;               /* in its worker's list of runs that are its alone */
@@ -176,7 +178,8 @@ typedef struct beneath {
     thrum__run *run;
 } beneath;
 
-enum worker_kind { WORKER_OWN, WORKER_SPARE, WORKER_GUEST };
+/* A feeder has no thread: it is the deque of a stream. */
+enum worker_kind { WORKER_OWN, WORKER_SPARE, WORKER_GUEST, WORKER_FEEDER };
 
 /* As thrum_worker_stats. Only the worker writes them, and only where it has nothing to do. */
 typedef struct tally {
@@ -188,6 +191,7 @@ struct worker {
     thrum__root *root;   /* of the task that runs; NULL between tasks */
     thrum__run *run;     /* of the graph's task that runs; NULL outside such */
     uint64_t iteration;  /* of the task that runs, in a pipelined run */
+    uint32_t strands;    /* times that it took up jobs of streams; wraps around */
     domain *domain;
     int depth;        /* modules that it is in the middle of */
     int on_top;       /* open joins and waits that have picked up work, one on top of the other: */
@@ -273,6 +277,12 @@ typedef struct thrum__held_names {
     thrum__names *names;
 } thrum__held_names;
 
+/* Names of jobs, likewise. */
+typedef struct thrum__kept_text {
+    struct thrum__kept_text *next;
+    char text[];
+} thrum__kept_text;
+
 struct thrum_executor {
     thrum__object object;
     domain cpu;
@@ -299,6 +309,7 @@ struct thrum_executor {
     uint64_t trace_events;
     int64_t trace_begin;
     thrum__held_names *held_names; /* ex->lock */
+    thrum__kept_text *kept_texts;  /* ex->lock */
     /* Sources of events: see event_source.c. */
     _Alignas(64) _Atomic uint32_t held; /* events that are not released */
     _Atomic uint32_t source_count;
@@ -309,6 +320,12 @@ struct thrum_executor {
     thrum__lock polling;          /* held by whoever polls or waits */
     _Atomic(const void *) poller; /* that thread: the address of its thrum__self */
     thrum_source *sources;        /* the list; changed with both locks, read with either */
+
+    thrum__space space;                  /* data handles, and where codelets run */
+    struct thrum__places_plan *plan;     /* while it is made */
+    thrum__run *service;                 /* of thrum__call_worker; NULL where nobody needs it */
+    int feeders;                         /* ex->lock */
+    _Atomic uint32_t streams, streaming; /* streams that are there; those that take jobs, or have some left */
 };
 
 /* The calling thread's worker; NULL outside. */
@@ -335,13 +352,15 @@ void thrum__guest_leave(worker *guest);
 /* Starts a spare thread if a worker just parked and nobody is left who could take its place. */
 void thrum__spare_start(domain *d);
 
-enum { THRUM__GUESTS_MOST = 64 };
+enum { THRUM__GUESTS_MOST = 64, THRUM__FEEDERS_MOST = 64 };
 
 /* A new worker of the domain, which is not in its list yet; NULL without memory. */
 worker *thrum__worker_new(domain *d, thrum_executor *ex);
 void thrum__worker_free(worker *w);
 /* Puts it into the list, for any thread to see. With ex->lock held or while there are no others. */
 void thrum__worker_add(domain *d, worker *w, enum worker_kind kind);
+/* Makes one and puts it into the list, with ex->lock held; NULL without memory or room. */
+worker *thrum__worker_add_new(domain *d, thrum_executor *ex, enum worker_kind kind);
 /* The domain has no threads: its workers count as asleep. */
 void thrum__domain_lay_to_sleep(domain *d);
 /* Starts the threads of the domain's own workers: how many it could; *err is the system's reason if not all. */
@@ -530,6 +549,16 @@ bool thrum__is_part_of(const thrum__run *run, const thrum_handle *handle);
 /* The handle that somebody may wait for, of a run or of one that it is a module in. */
 thrum_handle *thrum__outermost_handle(const thrum__run *run);
 
+/* ---- stream.c ----------------------------------------------------------------------------------------------------- */
+
+/* What thrum__run_work is for a run without a graph. */
+void thrum__stream_work(worker *w, thrum__run *run, thrum_task *first);
+/* There are streams. */
+bool thrum__has_streams(const thrum_executor *ex);
+/* The run of thrum__call_worker. */
+int thrum__service_begin(thrum_executor *ex);
+void thrum__service_end(thrum_executor *ex);
+
 /* ---- sources.c ---------------------------------------------------------------------------------------------------- */
 
 /* A share of the sources that are left, for a strand of the run or the worker that has it alone. */
@@ -585,6 +614,8 @@ void thrum__end_waiting(thrum__run *run, const thrum__post *post);
 /* Puts a post, with a strand kept, where the domain's workers find it. Any thread. From then on the run may end at any moment,
  * and the executor with it. */
 void thrum__post_put(domain *d, enum post_level level, thrum__post *post);
+/* The same for the worker with this number in the domain. */
+void thrum__post_to(domain *d, int number, thrum__post *post);
 /* Takes one: the worker's own, or from this level of its domain. With `awaited`, only what is part of that. */
 bool thrum__post_take_own(worker *w, const thrum_handle *awaited, found *f);
 bool thrum__post_take(domain *d, enum post_level level, const thrum_handle *awaited, found *f);
@@ -651,6 +682,10 @@ thrum_handle *thrum__graph_end_run(thrum_handle *handle);
 /* Once, before the first executor. */
 void thrum__handles_init(void);
 thrum_handle *thrum__handle_new(thrum_executor *ex, enum handle_work work);
+/* One that the executor's end does not wait for. */
+thrum_handle *thrum__handle_uncounted(thrum_executor *ex, enum handle_work work);
+/* Whether the caller may wait for it: 0, or THRUM_EDEADLOCK and the like. */
+int thrum__may_wait(const worker *self, const thrum_handle *handle, const char *what);
 /* A handle for a graph's run that only the borrowing call sees. */
 thrum_handle *thrum__handle_borrow(worker *w);
 void thrum__handle_return(worker *w, thrum_handle *handle);
@@ -681,6 +716,8 @@ bool thrum__stand_down(worker *w, found *f);
 /* Leaves for something else that it has found: what it may have been handed goes to the queue. */
 void thrum__stand_down_busy(worker *w);
 void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task);
+/* The same for one thing that there is to do; false: nothing. */
+bool thrum__help_once(worker *w, thrum_handle *handle, bool in_task);
 /* The same with whatever there is to do. */
 void thrum__wait_open_as(worker *w, thrum_handle *handle, bool in_task);
 /* The task that `self` runs, if any, is going to wait for the handle. */
@@ -726,6 +763,8 @@ typedef struct watch {
 } watch;
 
 void thrum__watch_begin(worker *w, watch *watch, const thrum_task *task, int64_t number);
+/* The same of a job, with its name. */
+void thrum__watch_begin_job(worker *w, watch *watch, const char *name);
 void thrum__watch_end(worker *w, const watch *watch);
 int thrum__watch_hold_names(thrum_executor *ex, thrum_graph *graph);
 int thrum__trace_write(thrum_executor *ex);

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/options.h"
 #include "base/random.h"
+#include "exec/place.h"
 #include "model/semaphore.h"
 #include "sys/barrier.h"
 #include "sys/clock.h"
@@ -152,10 +153,10 @@ static void drain_as_guest(thrum_executor *ex)
 bool thrum__executor_rests(const thrum_executor *ex)
 {
     const domain *d = &ex->cpu;
-    if (!all_ended(ex))
+    if (!all_ended(ex) || atomic_load_explicit(&ex->streaming, memory_order_acquire))
         return false;
     for (int i = d->own; i < atomic_load_explicit(&d->count, memory_order_acquire); i++)
-        if (atomic_load_explicit(&d->workers[i]->taken, memory_order_acquire))
+        if (d->workers[i]->kind != WORKER_FEEDER && atomic_load_explicit(&d->workers[i]->taken, memory_order_acquire))
             return false;
     return true;
 }
@@ -252,7 +253,7 @@ void thrum__worker_add(domain *d, worker *w, enum worker_kind kind)
 }
 
 /* One more worker, with ex->lock held. */
-static worker *worker_add(domain *d, thrum_executor *ex, enum worker_kind kind)
+worker *thrum__worker_add_new(domain *d, thrum_executor *ex, enum worker_kind kind)
 {
     bool room = atomic_load_explicit(&d->count, memory_order_relaxed) < d->most;
     worker *w = room ? thrum__worker_new(d, ex) : NULL;
@@ -294,7 +295,7 @@ void thrum__spare_start(domain *d)
     thrum_executor *ex = d->workers[0]->ex;
     thrum__lock_take(&ex->lock);
     bool room = d->spares < d->spares_most && thrum__life_enter(&d->life);
-    worker *w = room ? worker_add(d, ex, WORKER_SPARE) : NULL;
+    worker *w = room ? thrum__worker_add_new(d, ex, WORKER_SPARE) : NULL;
     if (room && !w)
         thrum__life_leave(&d->life);
     if (w) {
@@ -336,7 +337,7 @@ static worker *guest_find(thrum_executor *ex)
     for (int i = d->own; i < atomic_load_explicit(&d->count, memory_order_relaxed) && !w; i++)
         if (d->workers[i]->kind == WORKER_GUEST && guest_claim(d->workers[i]))
             w = d->workers[i];
-    if (!w && (w = worker_add(d, ex, WORKER_GUEST)) != NULL)
+    if (!w && (w = thrum__worker_add_new(d, ex, WORKER_GUEST)) != NULL)
         atomic_store_explicit(&w->taken, 1, memory_order_relaxed);
     thrum__lock_give(&ex->lock);
     return w;
@@ -381,9 +382,10 @@ void thrum__guest_leave(worker *w)
 
 /* ---- Making ------------------------------------------------------------------------------------------------------- */
 
+/* What the configuration itself says counts first, then "cpu:N" among the devices, then the option. */
 static int read_workers(thrum_executor *ex, const thrum_config *config, const thrum_machine_info *machine)
 {
-    int64_t workers = config->workers;
+    int64_t workers = config->workers ? config->workers : thrum__places_plan_workers(ex->plan);
     if (workers < 0 || workers > 1024)
         return thrum__fault(THRUM_EINVAL,
                             "thrum_executor_new: workers is %lld, but it must be from 1 to 1024, or 0 for the default",
@@ -391,6 +393,9 @@ static int read_workers(thrum_executor *ex, const thrum_config *config, const th
     if (workers == 0)
         workers = thrum__option_number(THRUM__OPT_WORKERS);
     ex->threadless = config->threadless || workers == 0;
+    if (ex->threadless && thrum__places_plan_wanted(ex->plan))
+        return thrum__fault(THRUM_EINVAL,
+                            "thrum_executor_new: an executor without threads has neither a policy nor devices");
     ex->workers = ex->threadless ? 0 : workers > 0 ? (int)workers : machine->usable;
     return 0;
 }
@@ -472,6 +477,8 @@ static int read_config(thrum_executor *ex, const thrum_config *config)
     if (!err)
         err = thrum_machine_get(&machine);
     if (!err)
+        err = thrum__places_plan_new(config, &ex->plan);
+    if (!err)
         err = read_workers(ex, config, &machine);
     if (!err)
         err = read_callers(ex, config);
@@ -496,6 +503,24 @@ static int workers_init(thrum_executor *ex)
     if (err)
         return thrum__fault(THRUM_ENOMEM, "thrum_executor_new: no memory for %d workers", ex->workers);
     thrum__domains_number(ex);
+    return 0;
+}
+
+/* The devices' domains are the last ones. */
+static int places_init(thrum_executor *ex)
+{
+    const thrum_domain_config *domains;
+    thrum__places_plan *plan = ex->plan;
+    if (!thrum__places_plan_wanted(plan))
+        return 0;
+    int err = thrum__service_begin(ex), first = ex->domains - thrum__places_plan_domains(plan, &domains);
+    if (err)
+        return err;
+    ex->plan = NULL;
+    ex->space.places = thrum__places_new(ex, plan, first);
+    if (!ex->space.places)
+        return thrum__last_code();
+    ex->space.nodes = thrum__places_nodes(ex->space.places);
     return 0;
 }
 
@@ -530,6 +555,9 @@ void thrum__threads_stop(domain *d, int own_started)
 
 static void executor_destroy(thrum_executor *ex)
 {
+    thrum__places_plan_free(ex->plan);
+    thrum__places_free(ex->space.places);
+    thrum__space_fini(&ex->space);
     for (int number = 0; number < ex->domains; number++)
         thrum__domain_fini(thrum__domain(ex, number));
     thrum__free(ex->more);
@@ -538,6 +566,12 @@ static void executor_destroy(thrum_executor *ex)
         thrum__worker_free(ex->retired);
         ex->retired = next;
     }
+    while (ex->kept_texts) {
+        thrum__kept_text *next = ex->kept_texts->next;
+        thrum__free(ex->kept_texts);
+        ex->kept_texts = next;
+    }
+    thrum__service_end(ex);
     for (uint32_t i = 0; i < ex->run_count; i++)
         thrum__free(atomic_load_explicit(&ex->runs[i], memory_order_relaxed));
     while (ex->held_names) {
@@ -598,9 +632,12 @@ thrum_executor *thrum_executor_new(const thrum_config *config)
     ex->object.kind = THRUM__KIND_EXECUTOR;
     ex->generation = atomic_load_explicit(&generation, memory_order_relaxed);
     ex->domains = 1;
+    thrum__space_init(&ex->space, ex, 1);
     int err = read_config(ex, config ? config : &defaults);
     if (!err)
         err = workers_init(ex);
+    if (!err)
+        err = places_init(ex);
     if (!err)
         err = start_all_threads(ex);
     if (err) {
@@ -630,7 +667,11 @@ int thrum_executor_free(thrum_executor *ex)
     }
     if (thrum__works_for(ex))
         return thrum__fault(THRUM_EDEADLOCK, "thrum_executor_free: a task cannot free the executor that runs it");
+    if (thrum__has_streams(ex))
+        return thrum__fault(THRUM_EBUSY, "thrum_executor_free: a flow of it has not been freed");
     drain(ex);
+    if (ex->space.places)
+        thrum__places_stop(ex->space.places);
     stop_all_threads(ex, ex->domains);
     /* A thread that added to the queue may not have given the lock back yet. Those who post to other domains are workers, or
      * guests who have left. */
@@ -651,6 +692,9 @@ int thrum_executor_wait(thrum_executor *ex)
         return thrum__fault(THRUM_EDEADLOCK,
                             "thrum_executor_wait: a task cannot wait for everything on its executor: it is "
                             "part of it");
+    if (atomic_load_explicit(&ex->streaming, memory_order_relaxed))
+        return thrum__fault(THRUM_EBUSY,
+                            "thrum_executor_wait: a flow takes tasks still; wait for it with thrum_flow_wait");
     drain(ex);
     int code = thrum__root_code(&ex->object.root);
     if (!code)

@@ -116,13 +116,19 @@ static void handle_init(thrum_handle *handle, thrum_executor *ex, enum handle_wo
     atomic_store_explicit(&handle->awaited_from, NULL, memory_order_relaxed);
 }
 
-thrum_handle *thrum__handle_new(thrum_executor *ex, enum handle_work work)
+thrum_handle *thrum__handle_uncounted(thrum_executor *ex, enum handle_work work)
 {
     thrum_handle *handle = handle_alloc();
-    if (!handle)
-        return NULL;
-    handle_init(handle, ex, work, NULL);
-    thrum__count_start(ex);
+    if (handle)
+        handle_init(handle, ex, work, NULL);
+    return handle;
+}
+
+thrum_handle *thrum__handle_new(thrum_executor *ex, enum handle_work work)
+{
+    thrum_handle *handle = thrum__handle_uncounted(ex, work);
+    if (handle)
+        thrum__count_start(ex);
     return handle;
 }
 
@@ -222,7 +228,7 @@ static thrum_handle *end_one(thrum_handle *handle)
 {
     bool is_function = handle->work == WORK_FN;
     thrum_executor *ex = executor_of_ending(handle);
-    bool counted = is_function || !handle->borrower;
+    bool counted = is_function || (!handle->borrower && handle->work != WORK_STREAM);
     thrum_handle *owner = is_function ? NULL : handle->owner;
     thrum_handle *next = handle->work == WORK_GRAPH ? thrum__graph_end_run(handle) : NULL;
     int code = thrum__root_code(&handle->object.root);
@@ -596,7 +602,7 @@ static bool find_function(worker *w, thrum_handle *handle, found *f)
 /* Something of what the handle stands for; `any`: or, failing that, of anything else. */
 static bool find_for(worker *w, thrum_handle *handle, bool any, found *f)
 {
-    if (handle->work == WORK_GRAPH) {
+    if (handle->work == WORK_GRAPH || handle->work == WORK_STREAM) {
         thrum__run *run = atomic_load_explicit(&handle->run, memory_order_acquire);
         if (thrum__run_join_open(w->domain, handle, f) || (run && thrum__find_in(w, run, f)))
             return true;
@@ -675,7 +681,8 @@ static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool ope
         if (!looking_since)
             looking_since = now;
         /* Where what others keep to themselves may be something that is looked for here. */
-        if ((handle->work == WORK_GRAPH || any || open) && thrum__door_look(w, now) == LOOK_SHOWN)
+        if ((handle->work == WORK_GRAPH || handle->work == WORK_STREAM || any || open) &&
+            thrum__door_look(w, now) == LOOK_SHOWN)
             continue;
         if (now - looking_since < thrum__spin_ns(w->domain)) {
             spin_on(handle, 200);
@@ -688,6 +695,16 @@ static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool ope
         thrum__step_back(w);
         looking_since = 0;
     }
+}
+
+bool thrum__help_once(worker *w, thrum_handle *handle, bool in_task)
+{
+    bool any = w->ex->threadless && !in_task;
+    found f;
+    if (!find_for(w, handle, any, &f))
+        return thrum__door_look(w, thrum__now()) == LOOK_SHOWN;
+    thrum__perform(w, &f);
+    return true;
 }
 
 void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task)
@@ -783,7 +800,7 @@ static void wait_elsewhere(worker *self, thrum_handle *handle, bool open)
 }
 
 /* Not for oneself. */
-static int may_wait(const worker *self, const thrum_handle *handle, const char *what)
+int thrum__may_wait(const worker *self, const thrum_handle *handle, const char *what)
 {
     int err = thrum__executor_usable(handle->ex, what);
     if (err)
@@ -792,7 +809,9 @@ static int may_wait(const worker *self, const thrum_handle *handle, const char *
         return thrum__fault(THRUM_EDEADLOCK, "%s: a callback cannot wait for the run or function that called it", what);
     if (waits_for_itself(self, handle))
         return thrum__fault(THRUM_EDEADLOCK, "%s: a task of %s%s%s cannot wait for it to end", what,
-                            handle->graph ? "a run of graph '" : "a submitted function",
+                            handle->graph                 ? "a run of graph '"
+                            : handle->work == WORK_STREAM ? "a flow"
+                                                          : "a submitted function",
                             handle->graph ? handle->graph->names->graph : "", handle->graph ? "'" : "");
     return 0;
 }
@@ -804,7 +823,7 @@ static int wait_for(thrum_handle *handle, bool open, const char *what)
     if (thrum__is_done(handle))
         return thrum__handle_outcome(handle);
     worker *self = thrum__self;
-    int err = may_wait(self, handle, what);
+    int err = thrum__may_wait(self, handle, what);
     if (err)
         return err;
     thrum__note_awaited(handle, self);

@@ -18,6 +18,11 @@ uint32_t thrum__team_size(thrum_executor *ex)
     return ex ? (uint32_t)thrum_executor_workers(ex) : 0;
 }
 
+int thrum__own_workers(const thrum_executor *ex)
+{
+    return ex->workers_in[0];
+}
+
 uint32_t thrum__team_index(void)
 {
     return thrum__self ? (uint32_t)thrum__self->index : 0;
@@ -73,4 +78,16 @@ unsigned thrum__arrive_at_two(const thrum__here *here, thrum__count *first, thru
     if (first)
         zero = arrive_shared(first);
     return zero | (unsigned)arrive_shared(second) << 1;
+}
+
+thrum__space *thrum__executor_space(thrum_executor *ex, const char *what)
+{
+    ex = thrum__executor_or_default(ex);
+    return ex && !thrum__executor_usable(ex, what) ? &ex->space : NULL;
+}
+
+thrum__root *thrum__root_now(void)
+{
+    const worker *self = thrum__self;
+    return self ? self->root : NULL;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the layers above may ask about the calling thread.
+ * What the layers above may ask about the calling thread and about executors.
  */
 #ifndef THRUM_EXEC_INSIDE_H
 #define THRUM_EXEC_INSIDE_H
 
 #include <thrum/executor.h>
+#include <thrum/scope.h>
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -14,13 +15,24 @@
  * thrum_scope_open_on opens a scope that is part of it. */
 bool thrum__inside(const thrum_executor *ex);
 
+/* The handles of an executor (with NULL: of the default one), for the call `what`: NULL if it cannot be used, and the thread's
+ * message tells why. */
+struct thrum__space;
+struct thrum__space *thrum__executor_space(thrum_executor *ex, const char *what);
+
 /* How many workers can take part in what the caller spawns with this executor: those of the calling task's domain if it is
  * inside, else the executor's (with NULL: the default one's). 0: there is no such executor, and the thread's message tells why. */
 uint32_t thrum__team_size(thrum_executor *ex);
 
+/* The executor's own workers of domain 0, to which work can be pinned: none where it has no threads. */
+int thrum__own_workers(const thrum_executor *ex);
+
 /* The calling worker's number among those of its domain, from 0 on; helping callers and stand-ins come after the domain's own.
  * 0 outside. */
 uint32_t thrum__team_index(void);
+
+/* Where errors of the calling task go; NULL outside tasks. */
+thrum__root *thrum__root_now(void);
 
 /* The calling task of a graph: which worker runs it and for which run. Good until the task returns. */
 typedef struct thrum__here {

@@ -175,6 +175,11 @@ static void post_to_worker(worker *target, thrum__post *post)
     thrum__lock_give(&d->lock);
 }
 
+void thrum__post_to(domain *d, int number, thrum__post *post)
+{
+    post_to_worker(d->workers[number], post);
+}
+
 /* ---- Taking ------------------------------------------------------------------------------------------------------- */
 
 static bool report(thrum__post *post, found *f)

@@ -55,7 +55,7 @@ static bool make_fresh(thrum_executor *ex, struct plan *plan, int missing)
 static int prepare(thrum_executor *ex, struct plan *plan, int workers)
 {
     const domain *d = &ex->cpu;
-    *plan = (struct plan){.own = workers, .most = workers + d->spares_most + THRUM__GUESTS_MOST};
+    *plan = (struct plan){.own = workers, .most = workers + d->spares_most + THRUM__GUESTS_MOST + THRUM__FEEDERS_MOST};
     plan->workers = thrum__zalloc((size_t)plan->most * sizeof *plan->workers);
     if (plan->workers && thrum__life_init(&plan->life, workers, plan->most, workers) == 0 &&
         make_fresh(ex, plan, workers - atomic_load_explicit(&d->count, memory_order_relaxed)))
@@ -201,6 +201,10 @@ static int resize_at_rest(thrum_executor *ex, int workers)
     struct plan plan;
     if (!thrum__executor_comes_to_rest(ex, REST_NS) || !others_sleep(ex))
         return thrum__fault(THRUM_EBUSY, "thrum_executor_resize: something runs on the executor; wait for it to end");
+    if (thrum__has_streams(ex) || ex->space.places)
+        return thrum__fault(THRUM_EBUSY, "thrum_executor_resize: the executor has %s",
+                            ex->space.places ? "a policy or devices, which count its workers"
+                                             : "flows; free them first");
     if (workers == ex->workers)
         return 0;
     int err = prepare(ex, &plan, workers);

@@ -835,7 +835,10 @@ static void work(worker *w, thrum__run *run, thrum_task *first, enum beginning b
 
 void thrum__run_work(worker *w, thrum__run *run, thrum_task *first)
 {
-    work(w, run, first, AT_TASK);
+    if (run->stream)
+        thrum__stream_work(w, run, first);
+    else
+        work(w, run, first, AT_TASK);
 }
 
 void thrum__run_work_behind(worker *w, thrum__run *run, thrum_task *completed, thrum_handle *module)

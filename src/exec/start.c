@@ -100,6 +100,7 @@ void thrum__run_init(thrum__run *run, thrum_handle *handle)
     run->count = handle->graph->source_count;
     run->divisor = divisor_for(&handle->ex->cpu);
     run->careful = thrum__has_priorities(handle->graph);
+    run->stream = false;
     atomic_store_explicit(&handle->run, run, memory_order_release);
 }
 

@@ -8,6 +8,8 @@
 #include "sys/clock.h"
 #include "trace/chrome.h"
 
+#include <string.h>
+
 void thrum__watch_begin(worker *w, watch *watch, const thrum_task *task, int64_t number)
 {
     const thrum__names *names = task ? thrum__chunk_of(task)->graph->names : NULL;
@@ -24,12 +26,44 @@ void thrum__watch_begin(worker *w, watch *watch, const thrum_task *task, int64_t
     watch->begin = w->ring.events ? thrum__now() : 0;
 }
 
+/* A copy that stays as long as the executor: names of jobs may be gone when the trace is written. There are few. NULL without
+ * memory. */
+static const char *kept_text(thrum_executor *ex, const char *text)
+{
+    thrum__lock_take(&ex->lock);
+    thrum__kept_text *kept = ex->kept_texts;
+    while (kept && strcmp(kept->text, text) != 0)
+        kept = kept->next;
+    if (!kept && (kept = thrum__alloc(sizeof *kept + strlen(text) + 1))) {
+        strcpy(kept->text, text);
+        kept->next = ex->kept_texts;
+        ex->kept_texts = kept;
+    }
+    thrum__lock_give(&ex->lock);
+    return kept ? kept->text : NULL;
+}
+
+void thrum__watch_begin_job(worker *w, watch *watch, const char *name)
+{
+    watch->info =
+        (thrum_task_info){.name = name, .graph = "", .number = THRUM__EVENT_JOB, .worker = w->domain->base + w->index};
+    if (w->ex->observer.begin) {
+        thrum_task_info shown = watch->info;
+        shown.number = -1;
+        w->ex->observer.begin(w->ex->observer.context, &shown);
+    }
+    watch->begin = w->ring.events ? thrum__now() : 0;
+}
+
 void thrum__watch_end(worker *w, const watch *watch)
 {
     const thrum_task *task = watch->info.task;
     if (w->ring.events) {
-        const thrum__names *names = task ? thrum__chunk_of(task)->graph->names : NULL;
-        thrum__event event = {watch->begin, thrum__now(), names, watch->info.number};
+        int64_t end = thrum__now();
+        const void *names = task ? thrum__chunk_of(task)->graph->names : NULL;
+        if (watch->info.number == THRUM__EVENT_JOB)
+            names = kept_text(w->ex, watch->info.name);
+        thrum__event event = {watch->begin, end, names, watch->info.number};
         thrum__ring_put(&w->ring, &event);
     }
     if (w->ex->observer.end) {
@@ -59,7 +93,7 @@ int thrum__watch_hold_names(thrum_executor *ex, thrum_graph *graph)
 
 static size_t domain_tracks(const domain *d, thrum__track *tracks)
 {
-    static const char *const kinds[] = {"worker", "stand-in", "caller"};
+    static const char *const kinds[] = {"worker", "stand-in", "caller", "flow"};
     int count = atomic_load_explicit(&d->count, memory_order_acquire);
     for (int i = 0; i < count; i++)
         tracks[i] = (thrum__track){d->name ? d->name : "", kinds[d->workers[i]->kind],        i, d->base + i,

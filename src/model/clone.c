@@ -8,19 +8,56 @@
 #include "base/alloc.h"
 #include "model/terms.h"
 
-/* Arguments that the graph owns are copied for the clone, which must not depend on it. */
-static int copy_argument(const thrum_graph *graph, thrum_graph *clone, thrum_task *task)
+#include <stdlib.h>
+#include <string.h>
+
+/* Arguments that the graph owns, by their addresses: there may be one for each task. */
+struct arguments {
+    thrum__kept **at;
+    size_t count;
+};
+
+static int compare_addresses(const void *a, const void *b)
 {
-    const thrum__kept *kept = graph->kept;
-    while (kept && (const void *)kept->bytes != task->arg)
-        kept = kept->older;
-    if (!kept)
-        return 0;
-    task->arg = thrum__graph_keep(clone, kept->bytes, kept->size);
-    return task->arg ? 0 : THRUM_ENOMEM;
+    uintptr_t x = (uintptr_t) * (thrum__kept *const *)a, y = (uintptr_t) * (thrum__kept *const *)b;
+    return x < y ? -1 : x > y;
 }
 
-static int copy_task(const thrum_graph *graph, thrum_graph *clone, const thrum_task *task)
+static int list_arguments(const thrum_graph *graph, struct arguments *arguments)
+{
+    size_t count = 0;
+    for (const thrum__kept *kept = graph->kept; kept; kept = kept->older)
+        count++;
+    *arguments = (struct arguments){.at = count ? thrum__alloc(count * sizeof(thrum__kept *)) : NULL};
+    if (count && !arguments->at)
+        return THRUM_ENOMEM;
+    for (thrum__kept *kept = graph->kept; kept; kept = kept->older)
+        arguments->at[arguments->count++] = kept;
+    if (count)
+        qsort(arguments->at, count, sizeof(thrum__kept *), compare_addresses);
+    return 0;
+}
+
+/* They are copied for the clone, which must not depend on the graph. */
+static int copy_argument(const struct arguments *arguments, thrum_graph *clone, thrum_task *task)
+{
+    if (arguments->count == 0 || !task->arg)
+        return 0;
+    const thrum__kept *wanted = (thrum__kept *)((char *)task->arg - offsetof(thrum__kept, bytes));
+    thrum__kept *const *found = bsearch(&wanted, arguments->at, arguments->count, sizeof wanted, compare_addresses);
+    if (!found)
+        return 0;
+    const thrum__kept *kept = *found;
+    task->arg = thrum__graph_keep_room(clone, kept->size, kept->counted);
+    if (!task->arg)
+        return THRUM_ENOMEM;
+    memcpy(task->arg, kept->bytes, kept->size);
+    if (kept->counted)
+        kept->counted(task->arg, 1);
+    return 0;
+}
+
+static int copy_task(const struct arguments *arguments, thrum_graph *clone, const thrum_task *task)
 {
     thrum_task *copy = thrum_task_new(clone, thrum__nothing, NULL);
     if (!copy)
@@ -32,7 +69,7 @@ static int copy_task(const thrum_graph *graph, thrum_graph *clone, const thrum_t
     int err = *name ? thrum_task_set_name(copy, name) : 0;
     if (!err)
         err = thrum__terms_copy(task, copy);
-    return err ? err : copy_argument(graph, clone, copy);
+    return err ? err : copy_argument(arguments, clone, copy);
 }
 
 static thrum_task *task_with_number(const thrum_graph *graph, int64_t number)
@@ -60,9 +97,13 @@ thrum_graph *thrum_graph_clone(thrum_graph *graph)
     thrum_graph *clone = thrum_graph_new(graph->names->graph);
     if (!clone)
         return NULL;
+    struct arguments arguments = {NULL, 0};
     int err = thrum_graph_reserve(clone, thrum__task_count(graph));
+    if (!err)
+        err = list_arguments(graph, &arguments);
     for (const thrum_task *t = thrum__task_first(graph); t && !err; t = thrum__task_after(graph, t))
-        err = copy_task(graph, clone, t);
+        err = copy_task(&arguments, clone, t);
+    thrum__free(arguments.at);
     clone->conditions = graph->conditions;
     clone->strict = graph->strict;
     if (!err)

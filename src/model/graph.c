@@ -205,6 +205,8 @@ void thrum__graph_destroy(thrum_graph *graph)
     }
     while (graph->kept) {
         thrum__kept *older = graph->kept->older;
+        if (graph->kept->counted)
+            graph->kept->counted(graph->kept->bytes, -1);
         thrum__free(graph->kept);
         graph->kept = older;
     }
@@ -349,16 +351,52 @@ thrum_task *thrum_scope_task_new(thrum_graph *graph, thrum_scope_fn *fn, void *a
     return task;
 }
 
-void *thrum__graph_keep(thrum_graph *graph, const void *bytes, size_t size)
+void *thrum__graph_keep_room(thrum_graph *graph, size_t size, thrum__kept_fn *counted)
 {
     thrum__kept *kept = thrum__alloc(sizeof *kept + size);
     if (!kept)
         return NULL;
     kept->older = graph->kept;
     kept->size = size;
-    memcpy(kept->bytes, bytes, size);
+    kept->counted = counted;
     graph->kept = kept;
     return kept->bytes;
+}
+
+void *thrum__graph_keep(thrum_graph *graph, const void *bytes, size_t size)
+{
+    void *copy = thrum__graph_keep_room(graph, size, NULL);
+    if (copy)
+        memcpy(copy, bytes, size);
+    return copy;
+}
+
+void thrum__graph_each_kept(thrum_graph *graph, thrum__kept_fn *counted, void (*each)(void *bytes, void *arg),
+                            void *arg)
+{
+    for (thrum__kept *kept = graph->kept; kept; kept = kept->older)
+        if (kept->counted == counted)
+            each(kept->bytes, arg);
+}
+
+void thrum__graph_keep_error(thrum_graph *graph, int code)
+{
+    char *sentence = thrum__copy_text(thrum__last_fault());
+    thrum__graph_fail(graph, code, "%s", sentence ? sentence : "");
+    thrum__free(sentence);
+}
+
+void thrum__graph_fail_memory(thrum_graph *graph, const char *what)
+{
+    thrum__graph_fail(graph, THRUM_ENOMEM, "%s: no memory for a task of graph '%s'", what, graph_name(graph));
+}
+
+int thrum__graph_idle(thrum_graph *graph, const char *what)
+{
+    if (thrum__graph_runs(graph))
+        return thrum__fault(THRUM_EBUSY, "%s: graph '%s' is running; wait for its runs to end", what,
+                            graph_name(graph));
+    return 0;
 }
 
 thrum_task *thrum__scope_task_copy(thrum_graph *graph, const char *what, int err, thrum_scope_fn *fn, const void *arg,

@@ -162,6 +162,20 @@ struct thrum_graph {
         task_ns; /* how long a task takes on average, by the runs that were timed; 0: not known. Runs come in turn */
 };
 
+/* What a graph owns besides its tasks: an argument that is copied with the graph and freed with it. `counted` is told: +1 for a
+ * copy, -1 for one that goes. NULL without memory. The content is the caller's to write; no pointers into itself. */
+typedef void thrum__kept_fn(void *bytes, int by);
+void *thrum__graph_keep_room(thrum_graph *graph, size_t size, thrum__kept_fn *counted);
+/* Calls `each` for those that were made with this function. */
+void thrum__graph_each_kept(thrum_graph *graph, thrum__kept_fn *counted, void (*each)(void *bytes, void *arg),
+                            void *arg);
+
+/* For building calls of other folders: the graph keeps the thread's last error, or one for want of memory. */
+void thrum__graph_keep_error(thrum_graph *graph, int code);
+void thrum__graph_fail_memory(thrum_graph *graph, const char *what);
+/* 0, or THRUM_EBUSY while it runs. */
+int thrum__graph_idle(thrum_graph *graph, const char *what);
+
 /* The head of the chunk that this address lies in: any address from the chunk's beginning on. */
 static inline thrum__chunk *thrum__chunk_head(uintptr_t address)
 {

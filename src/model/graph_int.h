@@ -35,6 +35,7 @@ typedef struct thrum__slab {
 typedef struct thrum__kept {
     struct thrum__kept *older;
     size_t size;
+    thrum__kept_fn *counted; /* NULL: nobody wants to know */
     _Alignas(16) char bytes[];
 } thrum__kept;
 

@@ -25,8 +25,11 @@ static void put_text(FILE *out, const char *text)
 
 static void put_name(FILE *out, const thrum__event *event)
 {
-    const thrum__names *names = event->names;
-    const char *name = names ? thrum__names_task(names, event->number) : event->number == -2 ? "function" : "spawned";
+    const char *name = event->number == THRUM__EVENT_SUBMITTED ? "function" : "spawned";
+    if (event->number == THRUM__EVENT_JOB)
+        name = event->names ? event->names : "job";
+    else if (event->names)
+        name = thrum__names_task(event->names, event->number);
     if (*name) {
         put_text(out, name);
         return;
@@ -38,7 +41,7 @@ static void put_name(FILE *out, const thrum__event *event)
 
 static void put_event(FILE *out, const thrum__event *event, int tid, int64_t begin)
 {
-    const thrum__names *names = event->names;
+    const thrum__names *names = event->number == THRUM__EVENT_JOB ? NULL : event->names;
     fprintf(out, ",\n{\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"name\":", tid,
             (double)(event->begin - begin) / 1000, (double)(event->end - event->begin) / 1000);
     put_name(out, event);

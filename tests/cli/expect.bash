@@ -18,6 +18,7 @@ unset SLURM_CPUS_PER_TASK variable
 thrum=$build/thrum
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+export XDG_CACHE_HOME=$folder/cache # where measured times are kept
 failures=0 last=
 
 trouble() {

@@ -12,6 +12,10 @@ for option in THRUM_WORKERS THRUM_CALLERS THRUM_BIND THRUM_TRACE THRUM_TRACE_EVE
     says "$option "
 done
 says "THRUM_TRACE=FILE.json"
+says 'Devices "emu": '
+for setting in memory link latency workers mode peer fail; do
+    grep -Eq "^  $setting +[^ ]+ +.+" "$folder/output" || trouble "the setting '$setting' of emu is not in the table"
+done
 grep -Eq '^workers +[0-9]+, because .+' "$folder/output" || trouble "the number of workers is not explained"
 
 # Where an option comes from.
@@ -55,6 +59,8 @@ for key in version machine machine_cpus affinity_cpus quota usable decided_by wo
 done
 says '"name": "THRUM_WORKERS"'
 says '"problem": null'
+says '"kind": "emu"'
+says '"key": "memory"'
 
 # A library with something else in the place of its module (the program finds this copy of the library first).
 cp "$build"/libthrum.so.? "$folder/"

@@ -99,6 +99,20 @@ TEST(threads_do_not_get_the_same_array)
     }
 }
 
+/* The allocator's own notes lie behind the end: it finds out when they are gone. */
+TEST(aligned_memory_is_zeroed_to_its_end_and_no_further)
+{
+    unsigned char *memory[300];
+    for (size_t size = 1; size < COUNT_OF(memory); size++) {
+        memory[size] = thrum__zalloc_aligned(size);
+        assert_int_equal((uintptr_t)memory[size] % 64, 0);
+        for (size_t i = 0; i < size; i++)
+            assert_int_equal(memory[size][i], 0);
+    }
+    for (size_t size = 1; size < COUNT_OF(memory); size++)
+        thrum__free(memory[size]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -109,6 +123,7 @@ int main(void)
         cmocka_unit_test(an_allocation_that_is_to_fail_fails_also_when_something_is_kept),
         cmocka_unit_test(no_more_than_the_limit_is_kept),
         cmocka_unit_test(threads_do_not_get_the_same_array),
+        cmocka_unit_test(aligned_memory_is_zeroed_to_its_end_and_no_further),
     };
     return RUN_TESTS(tests, 30);
 }

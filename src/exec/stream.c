@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Streams: runs without a graph, whose jobs come one by one.
+ *
+ * Roles
+ *   The thread that inserts puts ready jobs into the deque of the stream's *feeder*: a worker without a thread, made for its
+ *   deque. Thieves ask for what is there, or come and get it, as with any worker (door.c). One thread at a time owns that deque:
+ *   whoever inserts, and then whoever drains it, in the wait at the end or where too much has come together.
+ *   Workers run jobs. What a job makes ready goes to the deque of the worker that ran it.
+ *
+ * Invariants
+ *   1. A job that is ready and has not begun is in the feeder's deque, in the deque of a strand, or posted with a strand.
+ *   2. The stream itself is a strand, the *token*, from its beginning until the feeder's deque has been drained for the last
+ *      time. So the run does not end before.
+ *   3. A job whose last predecessor may end outside of the run (in another flow's, in a thread that is no worker, on a device)
+ *      holds a strand of its own from its insertion on.
+ *   So strands come to zero when, and only when, the token has been given back and every job has ended: a job that waits, waits
+ *   in the end for one that is ready or runs, or holds a strand itself.
+ *
+ * Orders: as in run.c. Who takes over the feeder's deque gets it in the same thread, or by a post.
+ *
+ * Where callers must not run tasks there is no feeder: jobs are posted, each with a strand.
+ */
+#include "exec/stream.h"
+
+#include "exec/exec_int.h"
+#include "exec/place.h"
+
+#include "base/alloc.h"
+#include "sys/clock.h"
+
+struct thrum__stream {
+    thrum_executor *ex;
+    worker *feeder; /* NULL: jobs are posted */
+    thrum_handle *handle;
+    thrum__run *run;
+    thrum_task adopt; /* posted with the token: whoever takes it drains the feeder */
+    thrum__post post;
+};
+
+enum { HELP_FROM = 512, HELP_UNTIL = 256 }; /* ready jobs in the feeder's deque */
+enum { TIMED_EACH = 32 };                    /* of the times that a worker takes up jobs */
+
+/* ---- Feeders ------------------------------------------------------------------------------------------------------ */
+
+static worker *feeder_take(thrum_executor *ex)
+{
+    domain *d = &ex->cpu;
+    worker *w = NULL;
+    thrum__lock_take(&ex->lock);
+    for (int i = d->own; i < atomic_load_explicit(&d->count, memory_order_relaxed) && !w; i++)
+        if (d->workers[i]->kind == WORKER_FEEDER && !atomic_load_explicit(&d->workers[i]->taken, memory_order_acquire))
+            w = d->workers[i];
+    if (!w && ex->feeders < THRUM__FEEDERS_MOST && (w = thrum__worker_add_new(d, ex, WORKER_FEEDER)) != NULL)
+        ex->feeders++;
+    if (w)
+        atomic_store_explicit(&w->taken, 1, memory_order_relaxed);
+    thrum__lock_give(&ex->lock);
+    return w;
+}
+
+bool thrum__has_streams(const thrum_executor *ex)
+{
+    return atomic_load_explicit(&ex->streams, memory_order_acquire) > 0;
+}
+
+thrum__stream *thrum__stream_new(thrum_executor *ex)
+{
+    thrum__stream *stream = thrum__zalloc(sizeof *stream);
+    if (!stream)
+        return NULL;
+    stream->ex = ex;
+    atomic_fetch_add_explicit(&ex->streams, 1, memory_order_relaxed);
+    if (ex->callers_help && !ex->space.places)
+        stream->feeder = feeder_take(ex);
+    return stream;
+}
+
+/* Release, with the acquire in feeder_take: whoever has it next finds the deque as it was left. */
+void thrum__stream_free(thrum__stream *stream)
+{
+    if (stream)
+        atomic_fetch_sub_explicit(&stream->ex->streams, 1, memory_order_release);
+    if (stream && stream->feeder)
+        atomic_store_explicit(&stream->feeder->taken, 0, memory_order_release);
+    thrum__free(stream);
+}
+
+/* ---- Beginning ---------------------------------------------------------------------------------------------------- */
+
+static void run_init(thrum__run *run, thrum_handle *handle)
+{
+    run->handle = handle;
+    run->root = handle->root;
+    run->attention = &run->root->attention;
+    run->lanes = NULL;
+    run->sources = NULL;
+    run->count = 0;
+    run->has_token = run->careful = false;
+    run->stream = true;
+    run->began = 0;
+    atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
+    atomic_store_explicit(&run->turn, 0, memory_order_relaxed);
+    atomic_store_explicit(&run->sharing, RUN_SHARED, memory_order_relaxed);
+    atomic_store_explicit(&run->strands, 1, memory_order_release);
+    atomic_store_explicit(&handle->run, run, memory_order_release);
+}
+
+int thrum__stream_begin(thrum__stream *stream, thrum__job_owner *owner)
+{
+    thrum_handle *handle = thrum__handle_uncounted(stream->ex, WORK_STREAM);
+    thrum__run *run = handle ? thrum__run_take(NULL, stream->ex) : NULL;
+    if (!run) {
+        thrum__handle_return(NULL, handle);
+        return thrum__fault(THRUM_ENOMEM, "no memory to start a flow, or 65535 runs are under way");
+    }
+    run_init(run, handle);
+    atomic_fetch_add_explicit(&stream->ex->streaming, 1, memory_order_relaxed);
+    stream->handle = handle;
+    stream->run = run;
+    owner->root = handle->root;
+    owner->run = run;
+    return 0;
+}
+
+/* ---- Strands ------------------------------------------------------------------------------------------------------ */
+
+static void lower(worker *w, thrum__run *run)
+{
+    if (atomic_fetch_sub_explicit(&run->strands, 1, memory_order_acq_rel) != 1)
+        return;
+    thrum_handle *handle = run->handle;
+    atomic_store_explicit(&handle->run, NULL, memory_order_relaxed);
+    thrum__run_recycle(w, handle->ex, run);
+    atomic_fetch_sub_explicit(&handle->ex->streaming, 1, memory_order_release);
+    thrum__handle_lower(handle);
+}
+
+/* Relaxed: the token is there, or the strand of whoever calls. */
+void thrum__stream_hold(thrum__job *job)
+{
+    thrum__run *run = job->owner->run;
+    job->holds_strand = true;
+    atomic_fetch_add_explicit(&run->strands, 1, memory_order_relaxed);
+}
+
+void thrum__stream_let_go(thrum__job_owner *owner)
+{
+    worker *self = thrum__self;
+    lower(self && self->ex == owner->ex ? self : NULL, owner->run);
+}
+
+/* ---- Getting ready ------------------------------------------------------------------------------------------------ */
+
+static enum post_level level_of(const thrum__job *job)
+{
+    return job->priority > 0 ? POST_HIGH : job->priority < 0 ? POST_LOW : POST_NORMAL;
+}
+
+/* With the strand that it holds. */
+static void post(thrum__job *job)
+{
+    thrum_executor *ex = job->owner->ex;
+    job->post = (thrum__post){.run = job->owner->run, .task = &job->task};
+    job->holds_strand = false;
+    if (job->worker >= 0)
+        thrum__post_to(&ex->cpu, job->worker, &job->post);
+    else
+        thrum__post_put(&ex->cpu, level_of(job), &job->post);
+}
+
+static bool goes_by_post(const thrum__job *job)
+{
+    return job->priority != 0 || job->worker >= 0;
+}
+
+static void push(worker *w, const thrum__run *run, thrum__job *job)
+{
+    if (!thrum__deque_push_owner(&w->deque, (uintptr_t)&job->task | run->tag)) {
+        if (!job->holds_strand)
+            thrum__stream_hold(job);
+        post(job);
+        return;
+    }
+    if (__builtin_expect(thrum__deque_is_asked(&w->deque), 0))
+        thrum__push_slow(w);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (__builtin_expect(__atomic_load_n(w->spawn.idle, __ATOMIC_RELAXED) < 0, 0))
+        thrum__wake(&w->spawn);
+}
+
+void thrum__stream_put(thrum__stream *stream, thrum__job *job)
+{
+    if (stream->feeder && !goes_by_post(job)) {
+        push(stream->feeder, stream->run, job);
+        return;
+    }
+    if (!job->holds_strand)
+        thrum__stream_hold(job);
+    post(job);
+}
+
+/* A worker that is at work for the run has a strand; the job needs none of its own then. */
+void thrum__stream_ready(thrum__job *job)
+{
+    worker *self = thrum__self;
+    thrum__run *run = job->owner->run;
+    bool strand = self && self->run == run;
+    if (!strand || goes_by_post(job)) {
+        if (!job->holds_strand)
+            thrum__stream_hold(job);
+        post(job);
+        return;
+    }
+    if (job->holds_strand) {
+        job->holds_strand = false;
+        atomic_fetch_sub_explicit(&run->strands, 1, memory_order_relaxed);
+    }
+    push(self, run, job);
+}
+
+/* ---- Working ------------------------------------------------------------------------------------------------------ */
+
+static thrum_task *pop(worker *owner, int64_t base)
+{
+    bool ask = false;
+    uintptr_t word = thrum__deque_pop_owner(&owner->deque, base, &ask);
+    if (__builtin_expect(ask, 0))
+        word = thrum__pop_slow(owner, base);
+    return (thrum_task *)(word & TASK_MASK);
+}
+
+/* Urgent ones, which are posted, come between. How many there were. */
+static int64_t run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
+{
+    int64_t count = 0;
+    for (; task; count++) {
+        task->fn.plain(task->arg);
+        task = thrum__post_take_urgent(w, run);
+        if (!task)
+            task = pop(w, base);
+    }
+    return count;
+}
+
+/* How long a job takes, what belongs to it included; in `turn`, which streams do not need otherwise. What was shorter than expected
+ * counts more: whoever was interrupted took longer than he should have. Relaxed: an estimate. */
+static void note_pace(thrum__run *run, int64_t began, int64_t count)
+{
+    if (count == 0)
+        return;
+    int64_t pace = (thrum__now() - began) / count + 1, known = atomic_load_explicit(&run->turn, memory_order_relaxed);
+    if (known)
+        pace = pace < known ? (known + pace) / 2 : known + (pace - known) / 8;
+    atomic_store_explicit(&run->turn, pace, memory_order_relaxed);
+}
+
+static int64_t run_timed(worker *w, thrum__run *run, thrum_task *task, int64_t base)
+{
+    int64_t began = thrum__now(), count = run_from(w, run, task, base);
+    note_pace(run, began, count);
+    return count;
+}
+
+/* A strand's life: from a job that it has found on, until its deque is empty. */
+void thrum__stream_work(worker *w, thrum__run *run, thrum_task *first)
+{
+    thrum__root *outer = w->root;
+    thrum__run *outer_run = w->run;
+    w->root = run->root;
+    w->run = run;
+    int64_t base = thrum__deque_bottom_owner(&w->deque);
+    if (w->strands++ % TIMED_EACH == 0)
+        run_timed(w, run, first, base);
+    else
+        run_from(w, run, first, base);
+    w->root = outer;
+    w->run = outer_run;
+    lower(w, run);
+}
+
+/* Runs what is in the feeder's deque until `enough` is left, as the worker that the caller is. The caller owns that deque. */
+static bool drain(worker *w, thrum__stream *stream, int64_t enough)
+{
+    thrum__root *outer = w->root;
+    thrum__run *outer_run = w->run, *run = stream->run;
+    int64_t base = thrum__deque_bottom_owner(&w->deque);
+    thrum_task *task;
+    int64_t began = thrum__now(), count = 0;
+    w->root = run->root;
+    w->run = run;
+    while (thrum__deque_words(&stream->feeder->deque) > enough && (task = pop(stream->feeder, 0)))
+        count += run_from(w, run, task, base);
+    note_pace(run, began, count);
+    w->root = outer;
+    w->run = outer_run;
+    return count > 0;
+}
+
+/* The worker that does this came by it through the post, whose strand is the token: thrum__stream_work gives it back. */
+static void adopt(void *arg)
+{
+    drain(thrum__self, arg, 0);
+}
+
+/* The calling thread as a worker, if it is one or may be one now. */
+static worker *enter(thrum_executor *ex)
+{
+    worker *self = thrum__self;
+    if (self && self->ex == ex)
+        return self->at_home ? self : NULL;
+    return ex->callers_help ? thrum__guest_enter(ex, false) : NULL;
+}
+
+static void leave(worker *w, const worker *self)
+{
+    if (w && w != self)
+        thrum__guest_leave(w);
+}
+
+bool thrum__stream_help(thrum__stream *stream)
+{
+    worker *self = thrum__self;
+    if (stream->ex->space.places)
+        return thrum__place_help(stream->ex->space.places);
+    worker *w = enter(stream->ex);
+    bool any = w && stream->feeder && drain(w, stream, thrum__deque_words(&stream->feeder->deque) / 2);
+    if (w && !any)
+        any = thrum__help_once(w, stream->handle, w == self);
+    leave(w, self);
+    return any;
+}
+
+/* Small jobs are better left to whoever inserts them: to thieves the feeder looks as a worker that has a run of tiny tasks alone
+ * and is getting on with it, or is not (door.c: better_left_alone). */
+static bool mark_small(worker *feeder, thrum__run *run)
+{
+    int64_t pace = atomic_load_explicit(&run->turn, memory_order_relaxed);
+    bool small = pace > 0 && pace < THRUM__SMALL_NS;
+    atomic_store_explicit(&feeder->known_minute, small, memory_order_relaxed);
+    atomic_store_explicit(&feeder->alone_runs, small, memory_order_relaxed);
+    atomic_store_explicit(&feeder->inside, atomic_load_explicit(&feeder->inside, memory_order_relaxed) + 2,
+                          memory_order_release);
+    return small;
+}
+
+void thrum__stream_nap(int64_t ns)
+{
+    worker *self = thrum__self;
+    if (self)
+        thrum__step_aside(self);
+    thrum__sleep_ns(ns);
+    if (self)
+        thrum__step_back(self);
+}
+
+void thrum__stream_lighten(thrum__stream *stream)
+{
+    worker *feeder = stream->feeder;
+    if (!feeder)
+        return;
+    bool small = mark_small(feeder, stream->run);
+    if (thrum__deque_words(&feeder->deque) < (small ? 1 : HELP_FROM))
+        return;
+    worker *self = thrum__self, *w = enter(stream->ex);
+    if (w)
+        drain(w, stream, small ? 0 : HELP_UNTIL);
+    leave(w, self);
+}
+
+/* ---- Ending ------------------------------------------------------------------------------------------------------- */
+
+/* Gives the token back once the feeder's deque is empty: here, or by whoever takes it from the post. */
+static void give_token(thrum__stream *stream, worker *w)
+{
+    thrum__run *run = stream->run;
+    if (stream->feeder)
+        atomic_store_explicit(&stream->feeder->alone_runs, 0, memory_order_relaxed);
+    if (!stream->feeder || !thrum__deque_has_words(&stream->feeder->deque)) {
+        lower(w, run);
+    } else if (w) {
+        drain(w, stream, 0);
+        lower(w, run);
+    } else {
+        stream->adopt.fn.plain = adopt;
+        stream->adopt.arg = stream;
+        stream->adopt.strong = 0;
+        stream->post = (thrum__post){.run = run, .task = &stream->adopt};
+        thrum__post_put(&stream->ex->cpu, POST_NORMAL, &stream->post);
+    }
+}
+
+int thrum__stream_may_end(thrum__stream *stream, const char *what)
+{
+    return thrum__may_wait(thrum__self, stream->handle, what);
+}
+
+void thrum__stream_end(thrum__stream *stream)
+{
+    thrum_handle *handle = stream->handle;
+    worker *self = thrum__self;
+    thrum__note_awaited(handle, self);
+    worker *w = enter(stream->ex);
+    give_token(stream, w);
+    if (w && w != self)
+        thrum__wait_as(w, handle, false);
+    leave(w, self);
+    thrum_wait(handle);
+}
+
+int thrum__stream_outcome(thrum__stream *stream)
+{
+    int err = thrum__handle_outcome(stream->handle);
+    thrum_release(stream->handle);
+    stream->handle = NULL;
+    stream->run = NULL;
+    return err;
+}
+
+/* ---- Kernels ------------------------------------------------------------------------------------------------------ */
+
+static void watched_call(worker *w, const thrum__job *job, thrum_kernel_fn *kernel, const thrum_buffer *buffers)
+{
+    watch watch;
+    thrum__watch_begin_job(w, &watch, thrum__job_name(job));
+    kernel(buffers, job->arg);
+    thrum__watch_end(w, &watch);
+}
+
+void thrum__job_call(thrum__job *job, thrum_kernel_fn *kernel, const thrum_buffer *buffers)
+{
+    worker *w = thrum__self;
+    thrum__root *outer = w->root, *root = job->owner->root;
+    uint32_t attention = __atomic_load_n(&root->attention, __ATOMIC_RELAXED);
+    if (__builtin_expect(thrum__is_cancelled(attention), 0))
+        return;
+    w->root = root;
+    if (__builtin_expect(thrum__is_watched(attention), 0))
+        watched_call(w, job, kernel, buffers);
+    else
+        kernel(buffers, job->arg);
+    w->root = outer;
+}
+
+/* ---- Promises ----------------------------------------------------------------------------------------------------- */
+
+thrum_handle *thrum__promise_new(thrum_executor *ex)
+{
+    return thrum__handle_uncounted(ex, WORK_STREAM);
+}
+
+void thrum__promise_keep(thrum_handle *promise)
+{
+    thrum__handle_lower(promise);
+}
+
+/* ---- Calling one worker ------------------------------------------------------------------------------------------- */
+
+/* The run that such calls belong to never ends: the executor has it until it is freed. */
+static thrum__run *service_run(thrum_executor *ex)
+{
+    return ex->service;
+}
+
+int thrum__service_begin(thrum_executor *ex)
+{
+    thrum_handle *handle = thrum__handle_uncounted(ex, WORK_STREAM);
+    thrum__run *run = handle ? thrum__run_take(NULL, ex) : NULL;
+    if (!run) {
+        thrum__handle_return(NULL, handle);
+        return thrum__fault(THRUM_ENOMEM, "thrum_executor_new: no memory");
+    }
+    run_init(run, handle);
+    ex->service = run;
+    return 0;
+}
+
+void thrum__service_end(thrum_executor *ex)
+{
+    if (!ex->service)
+        return;
+    thrum__handle_return(NULL, ex->service->handle);
+    ex->service = NULL;
+}
+
+void thrum__call_worker(thrum_executor *ex, int domain_number, int number, thrum__call *call, thrum_fn *fn, void *arg)
+{
+    thrum__run *run = service_run(ex);
+    call->task.fn.plain = fn;
+    call->task.arg = arg;
+    call->task.strong = 0;
+    call->post = (thrum__post){.run = run, .task = &call->task};
+    atomic_fetch_add_explicit(&run->strands, 1, memory_order_relaxed);
+    thrum__post_to(thrum__domain(ex, domain_number), number, &call->post);
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Codelets as tasks of graphs. Where the executor steals, such a task is a plain one: it calls the kernel on data at home. Where
+ * there is a policy, it is an event task: the job goes to the policy, and the task has completed when the job has ended.
+ */
+#include "front/codelet_task.h"
+
+#include "base/alloc.h"
+#include "exec/inside.h"
+#include "exec/place.h"
+#include "model/reduction.h"
+
+#include <string.h>
+
+enum { FEW = 16, ALIGN = 16 };
+
+static size_t head_bytes(uint32_t count)
+{
+    return (sizeof(thrum__codelet_task) + count * sizeof(thrum__use) + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static const void *arg_of(const thrum__codelet_task *task)
+{
+    return task->arg_bytes ? (const char *)task + head_bytes(task->count) : NULL;
+}
+
+/* A task may run on any executor; its handles belong to one. */
+static bool belongs_here(const thrum__codelet_task *task)
+{
+    if (__builtin_expect(!task->space || thrum__inside(task->space->ex), 1))
+        return true;
+    thrum_fail(THRUM_EINVAL, "task '%s' runs on another executor than that of its handles",
+               task->codelet ? task->codelet->name : "fetch");
+    return false;
+}
+
+/* ---- Where the executor steals ------------------------------------------------------------------------------------ */
+
+static bool is_readable(const thrum__codelet_task *task, const thrum__use *use)
+{
+    char room[THRUM__DATA_TEXT];
+    if (use->data->home.ptr || (use->mode != THRUM_MODE_R && use->mode != THRUM_MODE_RW))
+        return true;
+    thrum_fail(THRUM_EDATA, "task '%s': %s is read, but nothing was written to it before", task->codelet->name,
+               thrum__data_text(use->data, room));
+    return false;
+}
+
+static void call_at_home(const thrum__codelet_task *task, thrum_buffer *buffers)
+{
+    uint32_t i = 0;
+    int err = 0;
+    for (; i < task->count && !err; i++) {
+        err = is_readable(task, &task->use[i])
+                  ? thrum__buffer_at_home(task->use[i].data, task->use[i].mode, &buffers[i])
+                  : THRUM_EDATA;
+        i -= err != 0;
+    }
+    if (!err)
+        task->codelet->cpu(buffers, arg_of(task));
+    while (i-- > 0)
+        thrum__buffer_leave_home(task->use[i].mode, &buffers[i]);
+}
+
+static void run_at_home(void *arg)
+{
+    const thrum__codelet_task *task = arg;
+    thrum_buffer few[FEW], *buffers = few;
+    if (!belongs_here(task) || task->kind == THRUM__JOB_FETCH)
+        return;
+    if (task->kind == THRUM__JOB_COMBINE) {
+        thrum__combine_at_home(task->use[0].data, task->first_content);
+        return;
+    }
+    if (task->count > FEW && !(buffers = thrum__alloc(task->count * sizeof *buffers))) {
+        thrum_fail(THRUM_ENOMEM, "task '%s': no memory for its accesses", task->codelet->name);
+        return;
+    }
+    call_at_home(task, buffers);
+    if (buffers != few)
+        thrum__free(buffers);
+}
+
+/* ---- Where there is a policy -------------------------------------------------------------------------------------- */
+
+/* A firing of such a task; freed when it has ended. */
+typedef struct firing {
+    thrum__job_owner owner;
+    thrum_event event;
+    _Alignas(16) char job[]; /* a thrum__job, its accesses, the engine's part */
+} firing;
+
+static void firing_ended(thrum__job *job)
+{
+    firing *f = (firing *)((char *)job->owner - offsetof(firing, owner));
+    thrum_event event = f->event;
+    thrum__free(f);
+    thrum_event_release(event);
+}
+
+static void fill_job(thrum__job *job, const thrum__codelet_task *task)
+{
+    job->codelet = task->codelet;
+    job->arg = (void *)(uintptr_t)arg_of(task);
+    job->name = task->name;
+    job->priority = task->priority;
+    job->bucket = task->bucket;
+    job->worker = task->worker;
+    job->count = task->count;
+    job->kind = task->kind;
+    job->first_content = task->first_content;
+    for (uint32_t i = 0; i < task->count; i++) {
+        job->access[i].data = task->use[i].data;
+        job->access[i].mode = (uint8_t)task->use[i].mode;
+        job->access[i].number = i;
+    }
+}
+
+static firing *firing_new(const thrum__codelet_task *task, thrum_event event)
+{
+    size_t job_bytes = (sizeof(thrum__job) + task->count * sizeof(thrum__access) + ALIGN - 1) / ALIGN * ALIGN;
+    firing *f = thrum__zalloc_aligned(sizeof *f + job_bytes + thrum__placing_bytes(task->space->places, task->count));
+    if (!f)
+        return NULL;
+    thrum__job *job = (thrum__job *)f->job;
+    f->owner = (thrum__job_owner){.ex = task->space->ex, .root = thrum__root_now(), .ended = firing_ended};
+    f->event = event;
+    job->owner = &f->owner;
+    fill_job(job, task);
+    thrum__placing_init(job, f->job + job_bytes);
+    return f;
+}
+
+static void run_placed(thrum_event event, void *arg)
+{
+    const thrum__codelet_task *task = arg;
+    firing *f = belongs_here(task) ? firing_new(task, event) : NULL;
+    if (f) {
+        thrum__place_push(task->space->places, (thrum__job *)f->job);
+        return;
+    }
+    if (thrum__inside(task->space->ex))
+        thrum_fail(THRUM_ENOMEM, "task '%s': no memory to run it", task->codelet ? task->codelet->name : "fetch");
+    thrum_event_release(event);
+}
+
+/* ---- Building ----------------------------------------------------------------------------------------------------- */
+
+/* Handles that a graph names cannot be unregistered. */
+static void count_uses(void *bytes, int by)
+{
+    const thrum__codelet_task *task = bytes;
+    for (uint32_t i = 0; i < task->count; i++) {
+        atomic_fetch_add_explicit(&task->use[i].data->in_graphs, (uint32_t)by, memory_order_relaxed);
+        atomic_fetch_add_explicit(&task->use[i].named->in_graphs, (uint32_t)by, memory_order_relaxed);
+    }
+}
+
+static thrum__codelet_task *record_new(thrum_graph *graph, const thrum__codelet_plan *plan)
+{
+    static const thrum__terms_of_job none = {.worker = -1};
+    const thrum__terms_of_job *terms = plan->terms ? plan->terms : &none;
+    size_t arg_bytes = terms->arg ? terms->arg->bytes : 0;
+    thrum__codelet_task *task = thrum__graph_keep_room(graph, head_bytes(plan->count) + arg_bytes, count_uses);
+    if (!task)
+        return NULL;
+    *task = (thrum__codelet_task){.codelet = plan->codelet,
+                                  .space = plan->space,
+                                  .name = terms->name,
+                                  .priority = terms->priority,
+                                  .bucket = terms->bucket,
+                                  .worker = terms->worker,
+                                  .count = plan->count,
+                                  .arg_bytes = (uint32_t)arg_bytes,
+                                  .kind = (uint8_t)plan->kind,
+                                  .first_content = plan->first_content};
+    memcpy(task->use, plan->uses, plan->count * sizeof *plan->uses);
+    if (arg_bytes)
+        memcpy((char *)task + head_bytes(plan->count), terms->arg->ptr, arg_bytes);
+    count_uses(task, 1);
+    return task;
+}
+
+static void set_terms(thrum_task *task, const thrum__codelet_plan *plan, bool placed)
+{
+    const thrum__terms_of_job *terms = plan->terms;
+    const char *name = terms && terms->name ? terms->name : plan->codelet ? plan->codelet->name : NULL;
+    if (name)
+        thrum_task_set_name(task, name);
+    if (!terms || placed)
+        return;
+    if (terms->priority)
+        thrum_task_set_priority(task, terms->priority > 0 ? THRUM_HIGH : THRUM_LOW);
+    if (terms->worker >= 0)
+        thrum_task_pin_worker(task, terms->worker);
+}
+
+thrum_task *thrum__codelet_task_add(thrum_graph *graph, const thrum__codelet_plan *plan, const char *what)
+{
+    bool placed = plan->space && plan->space->places;
+    thrum__codelet_task *record = record_new(graph, plan);
+    if (!record) {
+        thrum__graph_fail_memory(graph, what);
+        return NULL;
+    }
+    thrum_task *task =
+        placed ? thrum_event_task_new(graph, run_placed, record) : thrum_task_new(graph, run_at_home, record);
+    if (task)
+        set_terms(task, plan, placed);
+    return task;
+}
+
+static int check(const thrum_codelet *codelet, const thrum__space *space, const thrum__terms_of_job *terms,
+                 const thrum__access *access)
+{
+    for (uint32_t i = 0; i < terms->accesses; i++)
+        if (access[i].mode == THRUM_MODE_REDUX || access[i].mode == THRUM_MODE_COMMUTE)
+            return thrum__fault(THRUM_EDATA, "thrum_codelet_task of '%s': access %u is %s, which is for flows",
+                                codelet->name, i, access[i].mode == THRUM_MODE_REDUX ? "REDUX" : "COMMUTE");
+    if (space && space->places)
+        return thrum__places_can_run(space->places, codelet, terms->arg ? terms->arg->ptr : NULL, terms->worker);
+    if (!codelet->cpu)
+        return thrum__fault(THRUM_EINVAL,
+                            "thrum_codelet_task: codelet '%s' has no implementation for processors, and the "
+                            "executor has nothing else",
+                            codelet->name);
+    return 0;
+}
+
+static thrum__space *space_of(const thrum_item *items, size_t count)
+{
+    for (size_t i = 0; items && i < count; i++) {
+        const thrum_data *data = items[i].ptr;
+        if (items[i].kind >= THRUM_MODE_R && items[i].kind <= THRUM_MODE_COMMUTE && data)
+            return data->space;
+    }
+    return NULL;
+}
+
+static thrum_task *add(thrum_graph *graph, const thrum_codelet *codelet, const thrum_item *items, size_t count,
+                       thrum__access *access, thrum__use *uses)
+{
+    thrum__terms_of_job terms;
+    thrum__space *space = space_of(items, count);
+    int err = thrum__items_read(space, codelet, items, count, "thrum_codelet_task", &terms, access);
+    if (!err)
+        err = check(codelet, space, &terms, access);
+    if (err) {
+        thrum__graph_keep_error(graph, err);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < terms.accesses; i++)
+        uses[i] = (thrum__use){access[i].data, access[i].data, (enum thrum_mode)access[i].mode};
+    return thrum__codelet_task_add(
+        graph,
+        &(thrum__codelet_plan){
+            .codelet = codelet, .space = space, .terms = &terms, .uses = uses, .count = terms.accesses},
+        "thrum_codelet_task");
+}
+
+thrum_task *thrum_codelet_task_items(thrum_graph *graph, const thrum_codelet *codelet, const thrum_item *items,
+                                     size_t count)
+{
+    if (!graph) {
+        thrum__fault(THRUM_EINVAL, "thrum_codelet_task: the graph is NULL");
+        return NULL;
+    }
+    if (thrum__graph_idle(graph, "thrum_codelet_task"))
+        return NULL;
+    thrum__access *access = thrum__alloc((count + 1) * (sizeof *access + sizeof(thrum__use)));
+    if (!access) {
+        thrum__graph_fail_memory(graph, "thrum_codelet_task");
+        return NULL;
+    }
+    thrum_task *task = add(graph, codelet, items, count, access, (thrum__use *)(access + count + 1));
+    thrum__free(access);
+    return task;
+}
+
+/* ---- Binding ------------------------------------------------------------------------------------------------------ */
+
+struct binding {
+    const thrum_data *named;
+    thrum_data *data;
+    size_t found;
+};
+
+static void bind_uses(void *bytes, void *arg)
+{
+    thrum__codelet_task *task = bytes;
+    struct binding *binding = arg;
+    for (uint32_t i = 0; i < task->count; i++) {
+        if (task->use[i].named != binding->named)
+            continue;
+        atomic_fetch_sub_explicit(&task->use[i].data->in_graphs, 1, memory_order_relaxed);
+        task->use[i].data = binding->data;
+        atomic_fetch_add_explicit(&binding->data->in_graphs, 1, memory_order_relaxed);
+        binding->found++;
+    }
+}
+
+static int check_binding(thrum_graph *graph, const thrum_data *recorded, const thrum_data *data)
+{
+    char one[THRUM__DATA_TEXT], other[THRUM__DATA_TEXT];
+    int err = thrum__data_check(recorded, NULL, "thrum_graph_bind");
+    if (!err)
+        err = thrum__data_check(data, recorded->space, "thrum_graph_bind");
+    if (err)
+        return err;
+    if (!thrum__data_alike(recorded, data))
+        return thrum__fault(THRUM_EINVAL, "thrum_graph_bind: %s and %s differ in layout, extents or element size",
+                            thrum__data_text(recorded, one), thrum__data_text(data, other));
+    if (recorded->parts || data->parts)
+        return thrum__fault(THRUM_EINVAL, "thrum_graph_bind: %s is partitioned",
+                            thrum__data_text(recorded->parts ? recorded : data, one));
+    return thrum__graph_idle(graph, "thrum_graph_bind");
+}
+
+int thrum_graph_bind(thrum_graph *graph, thrum_data *recorded, thrum_data *data)
+{
+    char room[THRUM__DATA_TEXT];
+    if (!graph)
+        return thrum__fault(THRUM_EINVAL, "thrum_graph_bind: the graph is NULL");
+    int err = check_binding(graph, recorded, data);
+    if (err)
+        return err;
+    struct binding binding = {.named = recorded, .data = data};
+    thrum__graph_each_kept(graph, count_uses, bind_uses, &binding);
+    if (binding.found == 0)
+        return thrum__fault(THRUM_EINVAL, "thrum_graph_bind: no task of the graph uses %s",
+                            thrum__data_text(recorded, room));
+    return 0;
+}

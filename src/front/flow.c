@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Flows: inserting tasks, and waiting for them. Order is model/order.h's, running flow_run.c's and exec/stream.h's.
+ *
+ * Inserting holds the space's lock, one for all handles of an executor: so that tasks which are inserted by several threads at
+ * once are behind each other in the same order on all handles. It is not held while anything runs or waits.
+ */
+#include "front/flow_int.h"
+
+#include "base/alloc.h"
+#include "base/options.h"
+#include "exec/inside.h"
+#include "exec/place.h"
+#include "model/reduction.h"
+#include "sys/clock.h"
+
+#include <string.h>
+
+/* ---- Errors ------------------------------------------------------------------------------------------------------- */
+
+int thrum__flow_error(const thrum_flow *flow)
+{
+    return flow->code ? flow->code : flow->begun ? thrum__root_code(flow->owner.root) : 0;
+}
+
+int thrum__flow_fail(thrum_flow *flow, int code)
+{
+    if (!flow->code)
+        flow->code = code;
+    thrum__root_fail(&flow->object.root, code, thrum__last_fault());
+    if (flow->begun)
+        thrum__root_fail(flow->owner.root, code, thrum__last_fault());
+    return code;
+}
+
+/* ---- Making ------------------------------------------------------------------------------------------------------- */
+
+thrum_flow *thrum__flow_alloc(thrum_executor *ex, const char *what)
+{
+    thrum__space *space = thrum__executor_space(ex, what);
+    thrum_flow *flow = space ? thrum__zalloc(sizeof *flow) : NULL;
+    if (space && !flow)
+        thrum__fault(THRUM_ENOMEM, "%s: no memory", what);
+    if (!flow)
+        return NULL;
+    flow->object.kind = THRUM__KIND_FLOW;
+    flow->space = space;
+    flow->owner.ex = space->ex;
+    flow->owner.ended = thrum__flow_ended;
+    flow->window = (size_t)thrum__option_number(THRUM__OPT_WINDOW);
+    return flow;
+}
+
+thrum_flow *thrum_flow_new(thrum_executor *ex)
+{
+    thrum_flow *flow = thrum__flow_alloc(ex, "thrum_flow_new");
+    if (!flow)
+        return NULL;
+    flow->stream = thrum__stream_new(flow->owner.ex);
+    if (!flow->stream) {
+        thrum__fault(THRUM_ENOMEM, "thrum_flow_new: no memory");
+        thrum__free(flow);
+        return NULL;
+    }
+    return flow;
+}
+
+int thrum__flow_begin(thrum_flow *flow)
+{
+    int err = flow->begun ? 0 : thrum__stream_begin(flow->stream, &flow->owner);
+    if (!err)
+        flow->begun = true;
+    return err;
+}
+
+int thrum_flow_set_window(thrum_flow *flow, size_t tasks)
+{
+    if (!flow)
+        return thrum__fault(THRUM_EINVAL, "thrum_flow_set_window: the flow is NULL");
+    if (tasks < 2)
+        return thrum__fault(THRUM_EINVAL, "thrum_flow_set_window: a window of %zu tasks, but it needs at least 2",
+                            tasks);
+    flow->window = tasks;
+    return 0;
+}
+
+uint64_t thrum_flow_count(const thrum_flow *flow)
+{
+    return flow ? flow->count : 0;
+}
+
+/* ---- The window --------------------------------------------------------------------------------------------------- */
+
+enum { LOOKS = 100, NAP_NS = 50000, LIGHTEN_EACH = 64 };
+
+/* Until there is room again: half of the window, so that this is not needed at every insertion. */
+static void wait_for_room(thrum_flow *flow)
+{
+    size_t enough = flow->window - flow->window / 2;
+    for (int looks = 0;; looks++) {
+        thrum__store_look(&flow->store);
+        if (flow->store.open < enough)
+            return;
+        if (thrum__stream_help(flow->stream))
+            looks = 0;
+        else if (looks > LOOKS)
+            thrum__stream_nap(NAP_NS);
+        else
+            thrum__relax();
+    }
+}
+
+/* ---- Inserting ---------------------------------------------------------------------------------------------------- */
+
+static void hold(thrum__job *job)
+{
+    if (!job->holds_strand)
+        thrum__stream_hold(job);
+}
+
+static void job_init(thrum_flow *flow, thrum__job *job, enum thrum__job_kind kind, uint32_t accesses)
+{
+    job->task.fn.plain = thrum__flow_run;
+    job->task.arg = job;
+    job->task.next = 0;
+    job->task.strong = 0;
+    job->codelet = NULL;
+    job->owner = &flow->owner;
+    job->arg = NULL;
+    job->name = NULL;
+    job->priority = job->bucket = 0;
+    job->worker = -1;
+    job->count = accesses;
+    job->kind = (uint8_t)kind;
+    job->holds_strand = job->commutes = job->first_content = job->kept = job->dissolves = job->unregisters = false;
+    job->placing = NULL;
+}
+
+static size_t placing_bytes(const thrum_flow *flow, uint32_t accesses)
+{
+    return flow->space->places ? (thrum__placing_bytes(flow->space->places, accesses) + 15) / 16 * 16 : 0;
+}
+
+static char *tail_of(thrum__job *job)
+{
+    return (char *)job + (sizeof *job + job->count * sizeof(thrum__access) + 15) / 16 * 16;
+}
+
+/* The engine's part comes first behind the accesses, then the argument. */
+void thrum__flow_commit(thrum_flow *flow, thrum__job *job, const thrum_item *arg)
+{
+    size_t placing = placing_bytes(flow, job->count), bytes = arg ? arg->bytes : 0;
+    char *tail = tail_of(job);
+    if (arg) {
+        job->arg = tail + placing;
+        memcpy(job->arg, arg->ptr, bytes);
+    }
+    if (placing)
+        thrum__placing_init(job, tail);
+    thrum__store_commit(&flow->store, job, placing + bytes);
+}
+
+thrum__job *thrum__flow_job(thrum_flow *flow, enum thrum__job_kind kind, size_t accesses)
+{
+    thrum__job *job = thrum__store_reserve(&flow->store, accesses, placing_bytes(flow, (uint32_t)accesses));
+    if (job)
+        job_init(flow, job, kind, (uint32_t)accesses);
+    else
+        thrum__fault(THRUM_ENOMEM, "no memory for a task of a flow");
+    return job;
+}
+
+/* Ready jobs are let go when the lock has been given back, the oldest first. */
+static void add_ready(thrum_flow *flow, thrum__job *job)
+{
+    job->next = NULL;
+    if (flow->ready)
+        flow->last_ready->next = job;
+    else
+        flow->ready = job;
+    flow->last_ready = job;
+}
+
+void thrum__flow_order(thrum_flow *flow, thrum__job *job)
+{
+    thrum__order_init(job);
+    if (flow->space->places || job->commutes)
+        hold(job);
+    if (thrum__order_insert_telling(job, hold))
+        add_ready(flow, job);
+}
+
+void thrum__flow_unlock(thrum_flow *flow)
+{
+    thrum__job *job = flow->ready;
+    flow->ready = NULL;
+    thrum__lock_give(&flow->space->lock);
+    while (job) {
+        thrum__job *next = job->next;
+        thrum__flow_ready_at_once(flow, job);
+        job = next;
+    }
+}
+
+int thrum__flow_close_group(thrum_flow *flow, thrum_data *data, enum thrum_mode mode)
+{
+    enum thrum__closing closing = thrum__order_closing(&data->front, mode);
+    if (closing == THRUM__CLOSE_NOTHING)
+        return 0;
+    bool combines = closing == THRUM__CLOSE_COMBINE;
+    thrum__job *job = thrum__flow_job(flow, combines ? THRUM__JOB_COMBINE : THRUM__JOB_JOIN, 1);
+    if (!job)
+        return THRUM_ENOMEM;
+    job->codelet = combines ? data->reduction->combine : NULL;
+    job->first_content = combines && data->reduced_unwritten;
+    job->access[0].data = data;
+    job->access[0].mode = THRUM_MODE_RW;
+    thrum__flow_commit(flow, job, NULL);
+    thrum__flow_order(flow, job);
+    return 0;
+}
+
+static bool is_access(const thrum_item *item)
+{
+    return item->kind >= THRUM_MODE_R && item->kind <= THRUM_MODE_COMMUTE;
+}
+
+static bool needs_closing(const thrum__access *access, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (__builtin_expect(access[i].data->front.group != 0, 0) &&
+            thrum__order_closing(&access[i].data->front, access[i].mode) != THRUM__CLOSE_NOTHING)
+            return true;
+    return false;
+}
+
+static int close_groups(thrum_flow *flow, const thrum_item *items, size_t count)
+{
+    int err = 0;
+    for (size_t i = 0; i < count && !err; i++)
+        if (is_access(&items[i]))
+            err = thrum__flow_close_group(flow, (thrum_data *)(uintptr_t)items[i].ptr, (enum thrum_mode)items[i].kind);
+    return err;
+}
+
+/* Of handles that nobody wrote before: whoever combines has to begin with the neutral element. */
+static void note_reductions(thrum_flow *flow, const thrum__job *job)
+{
+    flow->reduces = true;
+    for (uint32_t i = 0; i < job->count; i++) {
+        thrum_data *data = job->access[i].data;
+        if (job->access[i].mode != THRUM_MODE_REDUX)
+            continue;
+        if (data->front.group != THRUM_MODE_REDUX)
+            data->reduced_unwritten = !data->front.written;
+        data->reducer = flow;
+    }
+}
+
+static int check_worker(const thrum_flow *flow, const thrum_codelet *codelet, int worker)
+{
+    int workers = thrum__own_workers(flow->owner.ex);
+    if (worker < workers)
+        return 0;
+    if (workers == 0)
+        return thrum__fault(THRUM_EINVAL, "thrum_insert of '%s': worker %d, but the executor has no threads",
+                            codelet->name, worker);
+    return thrum__fault(THRUM_EINVAL, "thrum_insert of '%s': worker %d, but the executor has those from 0 to %d",
+                        codelet->name, worker, workers - 1);
+}
+
+int thrum__check_implementation(const thrum_flow *flow, const thrum_codelet *codelet, const thrum__terms_of_job *terms)
+{
+    const thrum__places *places = flow->space->places;
+    if (places)
+        return thrum__places_can_run(places, codelet, terms->arg ? terms->arg->ptr : NULL, terms->worker);
+    if (!codelet->cpu)
+        return thrum__fault(
+            THRUM_EINVAL,
+            "thrum_insert: codelet '%s' has no implementation for processors, and the executor has nothing "
+            "else",
+            codelet->name);
+    return terms->worker < 0 ? 0 : check_worker(flow, codelet, terms->worker);
+}
+
+/* Where all data is at home, memory is made when the first task that writes it is inserted: so workers just use it. */
+static int check_accesses(const thrum_flow *flow, const thrum_codelet *codelet, const thrum__access *access,
+                          uint32_t count)
+{
+    int err = 0;
+    for (uint32_t i = 0; i < count && !err; i++) {
+        err = thrum__access_check(codelet, access[i].data, (enum thrum_mode)access[i].mode, "thrum_insert");
+        if (!err && !flow->space->places && access[i].mode != THRUM_MODE_SCRATCH)
+            err = thrum__data_make_home(access[i].data);
+    }
+    return err;
+}
+
+static void add_job(thrum_flow *flow, thrum__job *job, const thrum_codelet *codelet, const thrum__terms_of_job *terms)
+{
+    job_init(flow, job, THRUM__JOB_CODELET, terms->accesses);
+    job->codelet = codelet;
+    job->name = terms->name;
+    job->priority = terms->priority;
+    job->bucket = terms->bucket;
+    job->worker = terms->worker;
+    job->commutes = terms->commutes;
+    thrum__flow_commit(flow, job, terms->arg);
+    if (terms->reduces)
+        note_reductions(flow, job);
+    flow->count++;
+    thrum__flow_order(flow, job);
+}
+
+static size_t arg_bytes(const thrum_item *items, size_t count)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += items[i].kind == THRUM_ITEM_ARG ? items[i].bytes : 0;
+    return bytes;
+}
+
+/* All that can go wrong does so before anything changes, but for groups that were closed, which does no harm. The items are read
+ * into the place that the job will have. */
+static int insert_locked(thrum_flow *flow, const thrum_codelet *codelet, const thrum_item *items, size_t count)
+{
+    thrum__terms_of_job terms;
+    size_t tail = placing_bytes(flow, (uint32_t)count) + arg_bytes(items, count);
+    thrum__job *job = thrum__store_reserve(&flow->store, count, tail);
+    if (!job)
+        return thrum__fault(THRUM_ENOMEM, "thrum_insert: no memory for a task");
+    int err = thrum__items_read(flow->space, codelet, items, count, "thrum_insert", &terms, job->access);
+    if (!err)
+        err = thrum__check_implementation(flow, codelet, &terms);
+    if (!err)
+        err = check_accesses(flow, codelet, job->access, terms.accesses);
+    if (err)
+        return err;
+    if (__builtin_expect(needs_closing(job->access, terms.accesses), 0)) {
+        err = close_groups(flow, items, count);
+        return err ? err : insert_locked(flow, codelet, items, count);
+    }
+    add_job(flow, job, codelet, &terms);
+    return 0;
+}
+
+int thrum__flow_enter(thrum_flow *flow)
+{
+    int err = thrum__flow_error(flow);
+    if (!err && !flow->begun && (err = thrum__flow_begin(flow)))
+        thrum__flow_fail(flow, err);
+    if (err)
+        return err;
+    if (__builtin_expect(flow->store.open >= flow->window, 0))
+        wait_for_room(flow);
+    thrum__lock_take(&flow->space->lock);
+    return 0;
+}
+
+int thrum_insert_items(thrum_flow *flow, const thrum_codelet *codelet, const thrum_item *items, size_t count)
+{
+    if (__builtin_expect(!flow, 0))
+        return thrum__fault(THRUM_EINVAL, "thrum_insert: the flow is NULL");
+    if (flow->recording)
+        return thrum__record_insert(flow, codelet, items, count);
+    int err = thrum__flow_enter(flow);
+    if (err)
+        return err;
+    err = insert_locked(flow, codelet, items, count);
+    thrum__flow_unlock(flow);
+    if (__builtin_expect(err, 0))
+        return thrum__flow_fail(flow, err);
+    if (flow->count % LIGHTEN_EACH == 0)
+        thrum__stream_lighten(flow->stream);
+    return 0;
+}
+
+/* ---- Waiting ------------------------------------------------------------------------------------------------------ */
+
+static void clear_jobs(thrum_flow *flow, bool all)
+{
+    thrum__lock_take(&flow->space->lock);
+    thrum__store_clear(&flow->store, all);
+    thrum__lock_give(&flow->space->lock);
+}
+
+/* Graphs, which do not know of groups, may use the handles when the flows have been waited for: so the flow that was the last to
+ * reduce into one puts its copies together. */
+static int close_reductions_locked(thrum_flow *flow)
+{
+    int err = 0;
+    for (thrum_data *data = flow->space->first; data && !err; data = data->next)
+        if (data->front.group == THRUM_MODE_REDUX && data->reducer == flow)
+            err = thrum__flow_close_group(flow, data, THRUM_MODE_RW);
+    return err;
+}
+
+static void close_reductions(thrum_flow *flow)
+{
+    if (!flow->reduces)
+        return;
+    flow->reduces = false;
+    thrum__lock_take(&flow->space->lock);
+    int err = close_reductions_locked(flow);
+    thrum__flow_unlock(flow);
+    if (err)
+        thrum__flow_fail(flow, err);
+}
+
+static int wait_for_all(thrum_flow *flow, const char *what)
+{
+    if (!flow->begun)
+        return 0;
+    int err = thrum__stream_may_end(flow->stream, what);
+    if (err)
+        return err;
+    close_reductions(flow);
+    thrum__stream_end(flow->stream);
+    flow->begun = false;
+    clear_jobs(flow, false);
+    err = thrum__stream_outcome(flow->stream);
+    if (err && !flow->code) {
+        thrum__root_clear(&flow->object.root);
+        thrum__root_fail(&flow->object.root, err, thrum__last_fault());
+        flow->code = err;
+    }
+    return 0;
+}
+
+int thrum_flow_wait(thrum_flow *flow)
+{
+    if (!flow)
+        return thrum__fault(THRUM_EINVAL, "thrum_flow_wait: the flow is NULL");
+    if (flow->recording)
+        return thrum__fault(THRUM_EINVAL,
+                            "thrum_flow_wait: the flow records, and runs nothing; thrum_flow_free ends it");
+    int err = wait_for_all(flow, "thrum_flow_wait");
+    if (err)
+        return err;
+    int code = flow->code;
+    flow->code = 0;
+    return code ? thrum__fault(code, "%s", thrum__root_text(&flow->object.root)) : 0;
+}
+
+int thrum_flow_free(thrum_flow *flow)
+{
+    if (!flow)
+        return 0;
+    int err = flow->recording ? thrum__record_end(flow) : wait_for_all(flow, "thrum_flow_free");
+    if (err == THRUM_EDEADLOCK)
+        return err;
+    int code = flow->code;
+    if (code)
+        thrum__fault(code, "%s", thrum__root_text(&flow->object.root));
+    clear_jobs(flow, true);
+    thrum__stream_free(flow->stream);
+    thrum__root_clear(&flow->object.root);
+    flow->object.kind = 0;
+    thrum__free(flow);
+    return code;
+}

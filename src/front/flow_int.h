@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Flows from the inside. Reading order: this file, flow.c (inserting, waiting), flow_jobs.c (their memory), flow_run.c (what
+ * happens to a job that is ready), flow_parts.c (partitions), data_use.c (the main program's own access).
+ */
+#ifndef THRUM_FRONT_FLOW_INT_H
+#define THRUM_FRONT_FLOW_INT_H
+
+#include <thrum/flow.h>
+
+#include "base/fault.h"
+#include "exec/stream.h"
+#include "model/order.h"
+
+/* Jobs lie side by side in chunks, in the order of insertion. A chunk can be used again when all of its jobs have ended. */
+typedef struct thrum__job_chunk {
+    struct thrum__job_chunk *next; /* the newer one; of free ones any other */
+    size_t size, used;             /* bytes behind this head */
+    size_t seen;                   /* jobs that begin before it are known to have ended */
+    _Alignas(64) char room[];
+} thrum__job_chunk;
+
+/* Jobs that were made by one thread after the other. */
+typedef struct thrum__job_store {
+    thrum__job_chunk *oldest, *newest; /* in use */
+    thrum__job_chunk *free;
+    size_t free_count;
+    size_t open; /* jobs that are not known to have ended */
+} thrum__job_store;
+
+struct thrum_flow {
+    thrum__object object; /* the last error's text */
+    thrum__job_owner owner;
+    thrum__space *space;
+    thrum__stream *stream;
+    bool begun;   /* the stream takes jobs */
+    bool reduces; /* some of its jobs since then have reduced */
+    int code;   /* the first error of an insertion */
+    size_t window;
+    uint64_t count;
+    thrum__job_store store;
+    thrum__job *ready, *last_ready;     /* inserted and ready; while the lock is held */
+    struct thrum__recording *recording; /* NULL: tasks run */
+    thrum_handle *arrival;              /* of an acquisition: ends when the data is there (data_use.c) */
+};
+
+/* ---- flow_jobs.c -------------------------------------------------------------------------------------------------- */
+
+/* Memory for a job with so many accesses and so many bytes behind them: only that, until thrum__store_commit; the next call gives the
+ * same. NULL without memory. `tail` is where the bytes are, aligned to 16. With the space's lock: jobs may be forgotten. */
+thrum__job *thrum__store_reserve(thrum__job_store *store, size_t accesses, size_t bytes);
+/* The job is this large, and counts. */
+void thrum__store_commit(thrum__job_store *store, thrum__job *job, size_t bytes);
+/* Looks which jobs have ended since the last look. */
+void thrum__store_look(thrum__job_store *store);
+/* All jobs have ended: forgets them. `all`: gives the memory back too. With the space's lock. */
+void thrum__store_clear(thrum__job_store *store, bool all);
+
+/* ---- flow_run.c --------------------------------------------------------------------------------------------------- */
+
+/* The job is ready; or just inserted by the calling thread, and ready. */
+void thrum__flow_ready(thrum__job *job);
+void thrum__flow_ready_at_once(thrum_flow *flow, thrum__job *job);
+/* owner->ended of flows. */
+void thrum__flow_ended(thrum__job *job);
+/* The rest of it, where that was kept back (job->kept). */
+void thrum__flow_end_kept(thrum__job *job);
+/* The function that deques carry for jobs. */
+void thrum__flow_run(void *job);
+
+/* Where all data is at home: what a kernel is given for one access, in the calling worker, whose task fails where something is
+ * missing; and giving it back. 0 or an error. */
+int thrum__buffer_apart(thrum_data *data, enum thrum_mode mode, thrum_buffer *buffer);
+void thrum__buffer_leave_home(enum thrum_mode mode, const thrum_buffer *buffer);
+static inline int thrum__buffer_at_home(thrum_data *data, enum thrum_mode mode, thrum_buffer *buffer)
+{
+    if (__builtin_expect(mode == THRUM_MODE_SCRATCH || mode == THRUM_MODE_REDUX || !data->home.ptr, 0))
+        return thrum__buffer_apart(data, mode, buffer);
+    *buffer = data->home;
+    return 0;
+}
+/* Puts the private copies of a handle together; it had no content before if `first`. */
+void thrum__combine_at_home(thrum_data *data, bool first);
+
+/* ---- flow.c ------------------------------------------------------------------------------------------------------- */
+
+/* A flow without a stream: NULL with a sentence. */
+thrum_flow *thrum__flow_alloc(thrum_executor *ex, const char *what);
+/* Whether somebody can run the codelet: 0 or an error. */
+struct thrum__terms_of_job;
+int thrum__check_implementation(const thrum_flow *flow, const thrum_codelet *codelet,
+                                const struct thrum__terms_of_job *terms);
+/* The flow takes jobs: 0 or an error. */
+int thrum__flow_begin(thrum_flow *flow);
+/* The flow keeps the thread's last error; returns the code. */
+int thrum__flow_fail(thrum_flow *flow, int code);
+/* Before a change: the flow's first error, if it has one. */
+int thrum__flow_error(const thrum_flow *flow);
+/* Takes the space's lock, to insert; waits before where the window is full. Or the flow's error. */
+int thrum__flow_enter(thrum_flow *flow);
+/* Gives it back, and lets go what was inserted meanwhile and is ready. */
+void thrum__flow_unlock(thrum_flow *flow);
+/* In between: closes the group that the access would end: 0 or THRUM_ENOMEM. */
+int thrum__flow_close_group(thrum_flow *flow, thrum_data *data, enum thrum_mode mode);
+/* A job of a kind without codelet, with so many accesses to be filled in: reserved. NULL without memory. Then committed, with
+ * the argument that is copied (or NULL), and put into order. */
+thrum__job *thrum__flow_job(thrum_flow *flow, enum thrum__job_kind kind, size_t accesses);
+void thrum__flow_commit(thrum_flow *flow, thrum__job *job, const thrum_item *arg);
+void thrum__flow_order(thrum_flow *flow, thrum__job *job);
+
+/* ---- record.c ----------------------------------------------------------------------------------------------------- */
+
+int thrum__record_insert(thrum_flow *flow, const thrum_codelet *codelet, const thrum_item *items, size_t count);
+int thrum__record_partition(thrum_flow *flow, thrum_data *data, const thrum_cut *cut);
+int thrum__record_unpartition(thrum_flow *flow, thrum_data *data);
+int thrum__record_end(thrum_flow *flow);
+
+/* ---- items.c ------------------------------------------------------------------------------------------------------ */
+
+/* What the items of an insertion say. */
+typedef struct thrum__terms_of_job {
+    const thrum_item *arg;
+    const char *name;
+    int32_t priority, bucket, worker;
+    uint32_t accesses;
+    bool commutes, reduces;
+} thrum__terms_of_job;
+
+/* Reads the items: accesses are counted and written to `access` (room for as many as there are items). 0, or an error with a
+ * sentence in the name of `what`: of those that need not know what was inserted before. */
+int thrum__items_read(const thrum__space *space, const thrum_codelet *codelet, const thrum_item *items, size_t count,
+                      const char *what, thrum__terms_of_job *terms, thrum__access *access);
+
+/* Whether an access is allowed by what was inserted before. With the space's lock. */
+int thrum__access_check(const thrum_codelet *codelet, const thrum_data *data, enum thrum_mode mode, const char *what);
+
+#endif

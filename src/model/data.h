@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Data handles from the inside: what a handle's data looks like, how it is cut, and what it takes to copy it. No threads here:
+ * who may use a handle when is a matter of order (model/order.h), where its content is one of replicas (exec/replica.h).
+ *
+ * Handles are never given back to the allocator before their executor ends. An unregistered one says so by its `kind`, so that
+ * using it gives an error; its memory is used again only when many others have been unregistered after it.
+ */
+#ifndef THRUM_MODEL_DATA_H
+#define THRUM_MODEL_DATA_H
+
+#include <thrum/codelet.h>
+#include <thrum/data.h>
+#include <thrum/device.h>
+
+#include "sys/park.h"
+
+#include <stdatomic.h>
+
+enum thrum__layout_kind {
+    THRUM__VARIABLE,
+    THRUM__VECTOR,
+    THRUM__MATRIX,
+    THRUM__BLOCK,
+    THRUM__TENSOR,
+    THRUM__CSR,
+    THRUM__CUSTOM
+};
+
+enum { THRUM__DATA_LIVE = 0x64617461, THRUM__DATA_GONE = 0x676f6e65 };
+
+struct thrum__access;
+
+/* The newest accesses of a handle, in the order of insertion: see model/order.h. Changed with the space's lock held. */
+typedef struct thrum__front {
+    struct thrum__access *last;    /* the last access that all newer ones wait for; NULL: none that has not ended */
+    struct thrum__access *members; /* the newest group after it (readers, commuters or reducers), the newest first */
+    struct thrum__access *scratch; /* accesses that have no order; but the handle must not go before them */
+    uint8_t group;                 /* the members' mode; 0: none */
+    bool written;                  /* it has content for whoever comes next */
+    bool acquired;
+} thrum__front;
+
+/* All handles of one executor. */
+typedef struct thrum__space {
+    thrum_executor *ex;
+    thrum__lock lock;                   /* the order of insertion; the lists below */
+    thrum__lock commute_lock;           /* see model/order.h */
+    thrum__lock home_lock;              /* new memory at home: the main program may need it while a task does */
+    thrum_data *first;                  /* live ones */
+    thrum_data *gone_first, *gone_last; /* unregistered ones, the oldest first */
+    size_t live, gone;
+    int nodes;                    /* memory nodes */
+    struct thrum__places *places; /* where codelets run; NULL: no policy and no devices */
+} thrum__space;
+
+struct thrum_data {
+    _Atomic uint32_t kind; /* THRUM__DATA_LIVE, THRUM__DATA_GONE */
+    uint8_t layout;        /* enum thrum__layout_kind */
+    bool owns_home;        /* its home's memory was allocated here */
+    bool owns_rows;        /* of CSR: row_start was allocated for it alone, being a part: see thrum__data_cut */
+    bool overlaps;         /* a part with a shadow: to be read only */
+    uint8_t index_bytes;   /* of CSR */
+    thrum__space *space;
+    size_t bytes;      /* packed */
+    thrum_buffer home; /* on node 0; ptr is NULL until it has memory. extent and stride are those that follow */
+    size_t extent[THRUM_DIMS_MOST], stride[THRUM_DIMS_MOST];
+    size_t packed[THRUM_DIMS_MOST]; /* strides where it is packed: on devices */
+    const thrum_layout *custom;     /* a copy, of custom layouts; else NULL */
+    char *name;                     /* or NULL */
+
+    thrum__front front;
+    struct thrum__replicas *replicas;   /* where its content is; NULL: at home, and nowhere else ever */
+    struct thrum__reduction *reduction; /* model/reduction.h; NULL: none */
+    bool reduced_unwritten;             /* its reducers found no content: with the space's lock */
+    const struct thrum_flow *reducer;   /* the flow of the newest of them; likewise, and only to be compared */
+    bool dissolved;                     /* a part whose partition has ended: with the space's lock */
+    struct thrum_flow *acquired;        /* by the main program, with this job: see front/data_use.c */
+    struct thrum__job *acquired_by;
+    struct thrum__job *commuter;  /* the commuting task that has it; with the space's commute_lock */
+    struct thrum__job *commuters; /* those that wait for it; likewise */
+
+    thrum_data *whole; /* of a part; else NULL */
+    size_t offset[THRUM_DIMS_MOST];
+    thrum_data **parts; /* while it is partitioned */
+    size_t part_count;
+    thrum_cut cut;
+    _Atomic uint32_t in_graphs; /* codelet tasks of graphs that name it */
+
+    thrum_data *next, *previous; /* in the space's lists */
+};
+
+/* ---- Spaces ------------------------------------------------------------------------------------------------------- */
+
+void thrum__space_init(thrum__space *space, thrum_executor *ex, int nodes);
+/* Frees all handles, also those that nobody unregistered. */
+void thrum__space_fini(thrum__space *space);
+
+/* ---- Handles ------------------------------------------------------------------------------------------------------ */
+
+/* Whether it is one that can be used in this call: 0, or THRUM_EINVAL with a sentence (NULL, unregistered, of another space;
+ * with `space` NULL of any). */
+int thrum__data_refuse(const thrum_data *data, const thrum__space *space, const char *what);
+static inline int thrum__data_check(const thrum_data *data, const thrum__space *space, const char *what)
+{
+    /* Relaxed: whoever has the handle got it in an ordered way; this is for those who kept it too long. */
+    if (__builtin_expect(data && atomic_load_explicit(&data->kind, memory_order_relaxed) == THRUM__DATA_LIVE &&
+                             (!space || data->space == space),
+                         1))
+        return 0;
+    return thrum__data_refuse(data, space, what);
+}
+
+/* What is in an array of up to THRUM_DIMS_MOST dimensions (a variable has none). Where there is no memory yet, strides do not
+ * count: it is going to be packed. */
+typedef struct thrum__shape {
+    enum thrum__layout_kind layout;
+    uint32_t dims;
+    size_t elem;
+    size_t extent[THRUM_DIMS_MOST], stride[THRUM_DIMS_MOST];
+} thrum__shape;
+
+/* New handles, for the public call `what`: NULL with a sentence. They have no replicas. */
+thrum_data *thrum__data_dense(thrum__space *space, const thrum__shape *shape, void *ptr, const char *what);
+thrum_data *thrum__data_sparse(thrum__space *space, const thrum_buffer *home, size_t index_bytes, const char *what);
+thrum_data *thrum__data_own_layout(thrum__space *space, const thrum_layout *layout, void *home, const char *what);
+
+/* A new handle with the same layout and shape, without memory at home and without replicas. NULL without memory. */
+thrum_data *thrum__data_like(const thrum_data *data);
+
+/* Takes it out of its space, frees its memory at home if that is its own, its parts and its reduction's copies; none of them
+ * has replicas any more. The structure stays, to tell whoever uses it. The lock is taken inside. */
+void thrum__data_retire(thrum_data *data);
+
+/* Gives it memory at home if it has none: 0, THRUM_ENOMEM, or THRUM_EINVAL for a custom layout that cannot make any. With a
+ * sentence. The content of new memory means nothing. Any thread: afterwards all of them see the same memory. */
+int thrum__data_make_new_home(thrum_data *data);
+static inline int thrum__data_make_home(thrum_data *data)
+{
+    /* Acquire, with the release of whoever made it: CSR has two more pointers. */
+    return __builtin_expect(__atomic_load_n(&data->home.ptr, __ATOMIC_ACQUIRE) != NULL, 1)
+               ? 0
+               : thrum__data_make_new_home(data);
+}
+
+/* A few words for messages: its name in quotes, or what it is. Returns `text`. */
+enum { THRUM__DATA_TEXT = 120 };
+char *thrum__data_text(const thrum_data *data, char text[THRUM__DATA_TEXT]);
+
+/* 0 or THRUM_ENOMEM with a sentence; then it has the name that it had. NULL takes it away. */
+int thrum__data_set_name(thrum_data *data, const char *name);
+
+/* How it looks on a device, packed into memory at `ptr` there (CSR: values, then row_start, then columns, each at a multiple of
+ * 64 bytes). `bytes` below is what that takes. */
+void thrum__data_packed_buffer(const thrum_data *data, void *ptr, int node, thrum_buffer *buffer);
+size_t thrum__data_packed_bytes(const thrum_data *data);
+
+/* The copies it takes to bring its content from one node to another, as calls of `each`; node 0 is home, others are packed.
+ * Directions and devices are the caller's to fill in. Returns the first non-zero value of `each`, or 0. A side that is not
+ * packed has the strides of home (CSR: its row_start and columns are those of home, whatever the pointer). Custom layouts are
+ * packed by their functions first: both sides are packed then. */
+typedef int thrum__copy_fn(const thrum_copy *copy, void *ctx);
+int thrum__data_copies(const thrum_data *data, void *to, bool to_packed, const void *from, bool from_packed,
+                       thrum__copy_fn *each, void *ctx);
+
+/* A number that stands for its layout and shape, for performance models. */
+uint64_t thrum__data_footprint(const thrum_data *data);
+
+/* Same layout, extents and element size. */
+bool thrum__data_alike(const thrum_data *a, const thrum_data *b);
+
+/* ---- Parts -------------------------------------------------------------------------------------------------------- */
+
+/* Makes the parts, without replicas: 0, or an error with a sentence (more pieces than elements, a layout that cannot be cut). The
+ * whole's home memory is allocated if it has none, for parts are views of it. Afterwards parts and part_count are set.
+ *
+ * CSR: where a part's values are depends on row_start, which is read now: its content must be at home, and nobody writes it.
+ * Values and columns of a part are views; row_start, which begins at 0 in every part, is an array of the part's own. So tasks
+ * on parts change values and columns, and what they write to row_start ends with the part. A part may have no values at all:
+ * then extent[0] is 0. */
+int thrum__data_cut(thrum_data *data, const thrum_cut *cut, const char *what);
+/* The parts are retired, or, with `keep`, only taken away from the whole: then the caller has them, and the array `parts`. */
+void thrum__data_uncut(thrum_data *data, bool keep);
+/* Frees that array. */
+void thrum__data_parts_free(thrum_data **parts);
+
+#endif

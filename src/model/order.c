@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/order.h"
+
+thrum__edge thrum__ended;
+
+enum { INSERTING = 1 << 30 };
+
+void thrum__order_init(thrum__job *job)
+{
+    atomic_store_explicit(&job->task.pending, INSERTING, memory_order_relaxed);
+    atomic_store_explicit(&job->waiters, NULL, memory_order_relaxed);
+    for (uint32_t i = 0; i < job->count; i++) {
+        thrum__access *access = &job->access[i];
+        access->number = i;
+        access->in_front = false;
+        access->in.after = job;
+    }
+}
+
+/* ---- Edges -------------------------------------------------------------------------------------------------------- */
+
+static bool has_ended(const thrum__job *job)
+{
+    return atomic_load_explicit(&job->waiters, memory_order_acquire) == &thrum__ended;
+}
+
+/* False: the job has ended, and there is nothing to wait for. */
+static bool add_edge(thrum__job *job, thrum__edge *edge)
+{
+    thrum__edge *first = atomic_load_explicit(&job->waiters, memory_order_acquire);
+    do {
+        if (first == &thrum__ended)
+            return false;
+        edge->next = first;
+    } while (!atomic_compare_exchange_weak_explicit(&job->waiters, &first, edge, memory_order_acq_rel,
+                                                    memory_order_acquire));
+    return true;
+}
+
+/* What an insertion has found so far. */
+typedef struct insertion {
+    thrum__job *job;
+    uint32_t edges;
+    bool foreign;
+} insertion;
+
+static void count_edge(insertion *i, const thrum__job *before)
+{
+    i->edges++;
+    i->foreign |= before->owner != i->job->owner;
+}
+
+static void wait_for_last(insertion *i, thrum__access *access, thrum__access *last)
+{
+    thrum__job *before = last ? thrum__job_of(last) : NULL;
+    if (before && add_edge(before, &access->in))
+        count_edge(i, before);
+}
+
+static void wait_for_members(insertion *i, thrum__access *members)
+{
+    for (thrum__access *member = members; member; member = member->older) {
+        thrum__job *before = thrum__job_of(member);
+        member->out.after = i->job;
+        if (add_edge(before, &member->out))
+            count_edge(i, before);
+    }
+}
+
+/* ---- Fronts ------------------------------------------------------------------------------------------------------- */
+
+static void drop_list(thrum__access **list)
+{
+    for (thrum__access *member = *list; member; member = member->older)
+        member->in_front = false;
+    *list = NULL;
+}
+
+static void drop_members(thrum__front *front)
+{
+    drop_list(&front->members);
+    front->group = 0;
+}
+
+static void become_last(thrum__front *front, thrum__access *access)
+{
+    drop_members(front);
+    if (front->last)
+        front->last->in_front = false;
+    front->last = access;
+    access->in_front = true;
+}
+
+/* Also for those without an order: `front->scratch`. */
+static void join_list(thrum__access **list, thrum__access *access)
+{
+    access->older = *list;
+    access->in_front = true;
+    *list = access;
+}
+
+static void join_group(thrum__front *front, thrum__access *access)
+{
+    join_list(&front->members, access);
+    front->group = access->mode;
+}
+
+enum thrum__closing thrum__order_closing(const thrum__front *front, enum thrum_mode mode)
+{
+    if (front->group == 0 || front->group == mode || mode == THRUM_MODE_SCRATCH)
+        return THRUM__CLOSE_NOTHING;
+    if (front->group == THRUM_MODE_REDUX)
+        return THRUM__CLOSE_COMBINE;
+    return mode == THRUM_MODE_W || mode == THRUM_MODE_RW ? THRUM__CLOSE_NOTHING : THRUM__CLOSE_JOIN;
+}
+
+static bool is_last_use(const thrum__job *job, const thrum__access *access)
+{
+    return access->number ? job->dissolves : job->unregisters;
+}
+
+static void insert_access(insertion *i, thrum__access *access)
+{
+    thrum__front *front = &access->data->front;
+    switch ((enum thrum_mode)access->mode) {
+    case THRUM_MODE_SCRATCH:
+        join_list(&front->scratch, access);
+        return;
+    case THRUM_MODE_W:
+    case THRUM_MODE_RW:
+        if (front->members)
+            wait_for_members(i, front->members);
+        else
+            wait_for_last(i, access, front->last);
+        if (__builtin_expect(front->scratch != NULL, 0) && is_last_use(i->job, access)) {
+            wait_for_members(i, front->scratch);
+            drop_list(&front->scratch);
+        }
+        become_last(front, access);
+        break;
+    case THRUM_MODE_R:
+    case THRUM_MODE_REDUX:
+    case THRUM_MODE_COMMUTE:
+        wait_for_last(i, access, front->last);
+        join_group(front, access);
+        break;
+    }
+    front->written |= access->mode != THRUM_MODE_R;
+}
+
+/* Only edges make it known to others: without any, nobody counts it down, and it is ready. */
+bool thrum__order_insert_telling(thrum__job *job, thrum__foreign_fn *foreign)
+{
+    insertion i = {.job = job};
+    for (uint32_t n = 0; n < job->count; n++)
+        insert_access(&i, &job->access[n]);
+    if (i.edges == 0)
+        return true;
+    if (i.foreign && foreign)
+        foreign(job);
+    uint32_t rest = INSERTING - i.edges;
+    return atomic_fetch_sub_explicit(&job->task.pending, rest, memory_order_acq_rel) == rest;
+}
+
+bool thrum__order_insert(thrum__job *job)
+{
+    return thrum__order_insert_telling(job, NULL);
+}
+
+/* ---- Ending ------------------------------------------------------------------------------------------------------- */
+
+/* The edge is read before the arrival: what waits may begin then, end, and be gone. */
+void thrum__order_end(thrum__job *job, thrum__ready_fn *ready)
+{
+    thrum__edge *edge = atomic_exchange_explicit(&job->waiters, &thrum__ended, memory_order_acq_rel);
+    while (edge) {
+        thrum__job *after = edge->after;
+        edge = edge->next;
+        if (atomic_fetch_sub_explicit(&after->task.pending, 1, memory_order_acq_rel) == 1)
+            ready(after);
+    }
+}
+
+/* All members that have ended leave at once, so that long lists are gone through seldom. */
+static void forget_ended(thrum__access **at)
+{
+    while (*at) {
+        thrum__access *member = *at;
+        if (has_ended(thrum__job_of(member))) {
+            member->in_front = false;
+            *at = member->older;
+        } else {
+            at = &member->older;
+        }
+    }
+}
+
+static void forget_members(thrum__front *front)
+{
+    forget_ended(&front->members);
+    if (!front->members && front->group != THRUM_MODE_REDUX)
+        front->group = 0;
+}
+
+void thrum__order_clear(thrum__front *front)
+{
+    drop_members(front);
+    drop_list(&front->scratch);
+    if (front->last)
+        front->last->in_front = false;
+    front->last = NULL;
+}
+
+void thrum__order_forget(thrum__job *job)
+{
+    for (uint32_t i = 0; i < job->count; i++) {
+        thrum__access *access = &job->access[i];
+        if (!access->in_front)
+            continue;
+        thrum__front *front = &access->data->front;
+        if (front->last == access) {
+            front->last = NULL;
+            access->in_front = false;
+        } else if (access->mode == THRUM_MODE_SCRATCH) {
+            forget_ended(&front->scratch);
+        } else {
+            forget_members(front);
+        }
+    }
+}
+
+/* ---- Commuting ---------------------------------------------------------------------------------------------------- */
+
+/* All or none, so that two jobs never hold what the other wants. */
+static thrum_data *taken_by_others_locked(const thrum__job *job)
+{
+    for (uint32_t i = 0; i < job->count; i++)
+        if (job->access[i].mode == THRUM_MODE_COMMUTE && job->access[i].data->commuter)
+            return job->access[i].data;
+    return NULL;
+}
+
+static bool enter_locked(thrum__job *job)
+{
+    thrum_data *taken = taken_by_others_locked(job);
+    if (taken) {
+        job->next = taken->commuters;
+        taken->commuters = job;
+        return false;
+    }
+    for (uint32_t i = 0; i < job->count; i++)
+        if (job->access[i].mode == THRUM_MODE_COMMUTE)
+            job->access[i].data->commuter = job;
+    return true;
+}
+
+static thrum__lock *commute_lock(const thrum__job *job)
+{
+    return &job->access[0].data->space->commute_lock;
+}
+
+bool thrum__commute_enter(thrum__job *job)
+{
+    thrum__lock *lock = commute_lock(job);
+    thrum__lock_take(lock);
+    bool entered = enter_locked(job);
+    thrum__lock_give(lock);
+    return entered;
+}
+
+/* Gives the handles back: the list of all that waited for one of them. */
+static thrum__job *give_back_locked(thrum__job *job)
+{
+    thrum__job *waited = NULL;
+    for (uint32_t i = 0; i < job->count; i++) {
+        thrum_data *data = job->access[i].data;
+        if (job->access[i].mode != THRUM_MODE_COMMUTE)
+            continue;
+        data->commuter = NULL;
+        while (data->commuters) {
+            thrum__job *first = data->commuters;
+            data->commuters = first->next;
+            first->next = waited;
+            waited = first;
+        }
+    }
+    return waited;
+}
+
+void thrum__commute_leave(thrum__job *job, thrum__ready_fn *ready)
+{
+    thrum__lock *lock = commute_lock(job);
+    thrum__job *entered = NULL;
+    thrum__lock_take(lock);
+    for (thrum__job *waited = give_back_locked(job), *next; waited; waited = next) {
+        next = waited->next;
+        if (enter_locked(waited)) {
+            waited->next = entered;
+            entered = waited;
+        }
+    }
+    thrum__lock_give(lock);
+    while (entered) {
+        thrum__job *next = entered->next;
+        ready(entered);
+        entered = next;
+    }
+}

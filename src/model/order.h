@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Order: which jobs wait for which, from the data that they touch and the order in which they are inserted.
+ *
+ * Each handle has a *front* (model/data.h): `last`, the newest access that whatever comes later must wait for, and the members of
+ * the newest *group* after it, which may run at the same time: readers, commuters or reducers.
+ *
+ *   reads        waits for `last`, joins the readers
+ *   writes       waits for all members, or for `last` if there are none; is `last` then
+ *   commutes     waits for `last`, joins the commuters; excluded from each other when they are ready (below)
+ *   reduces      waits for `last`, joins the reducers
+ *   scratch      waits for nothing, and nothing for it but the handle's end: a list of its own
+ *
+ * A group that is followed by another group, not by one writer, is closed by a *join*: a job of order's own that waits for all
+ * members and is `last` then. So edges are as many as accesses, not as many as pairs. Reducers are always closed, by the job that
+ * combines their copies.
+ *
+ * An edge needs memory in which the one that ends finds the one that waits. An access waits for one `last`, or for many members
+ * each of which has one follower only: so the edge lies in the waiting access (`in`), or in the member (`out`), and inserting
+ * allocates nothing.
+ *
+ * Roles
+ *   Whoever inserts, with the space's lock held, changes fronts and adds edges. Whoever ends a job takes its list of waiters and
+ *   arrives at each. Nobody else touches either.
+ *
+ * Invariants
+ *   1. A job's list of waiters is taken once, in exchange for &thrum__ended; nothing is added afterwards.
+ *   2. `pending` of a job is above zero until its insertion is complete: it counts from INSERTING down.
+ *   3. A front names accesses of jobs whose memory is in use: before that is used again, thrum__order_forget.
+ *
+ * Orders: the exchange is a release, and adding an edge, or finding the list gone, an acquire: what the job did happens before
+ * what comes later, whether that waits or not. Arriving is acquire and release, as with counters of graphs.
+ */
+#ifndef THRUM_MODEL_ORDER_H
+#define THRUM_MODEL_ORDER_H
+
+#include "model/job.h"
+
+extern thrum__edge thrum__ended;
+
+/* Sets up what belongs to order in a job with `count` accesses, whose data and modes are set. */
+void thrum__order_init(thrum__job *job);
+
+/* How the job's access changes its handle's front: whether a group has to be closed first, and by which kind of job. */
+enum thrum__closing { THRUM__CLOSE_NOTHING, THRUM__CLOSE_JOIN, THRUM__CLOSE_COMBINE };
+enum thrum__closing thrum__order_closing(const thrum__front *front, enum thrum_mode mode);
+
+/* Puts the job behind what is there. Groups that have to be closed have been, by jobs inserted before. True: it is ready now.
+ * False: whoever makes it ready is told so by thrum__order_end. With the space's lock. */
+bool thrum__order_insert(thrum__job *job);
+
+/* Whether one of the jobs that it waits for belongs to another owner, or to none that runs: looked at by thrum__order_insert, for
+ * the caller to act before the insertion is complete. */
+typedef void thrum__foreign_fn(thrum__job *job);
+bool thrum__order_insert_telling(thrum__job *job, thrum__foreign_fn *foreign);
+
+/* The job has ended: `ready` is called for each job that was waiting for nothing else. */
+typedef void thrum__ready_fn(thrum__job *job);
+void thrum__order_end(thrum__job *job, thrum__ready_fn *ready);
+
+/* All that used the handle has ended, and it is going: no job's memory refers to its front any more. With the space's lock. */
+void thrum__order_clear(thrum__front *front);
+
+/* The job has ended, and its memory is going to be used again: no front names it any more. With the space's lock. */
+void thrum__order_forget(thrum__job *job);
+
+/* ---- Commuting ---------------------------------------------------------------------------------------------------- */
+
+/* A ready job that commutes takes all handles that it commutes on, or waits for one that is taken. True: it has them. */
+bool thrum__commute_enter(thrum__job *job);
+
+/* It has ended: those that waited and have all of theirs now are ready. */
+void thrum__commute_leave(thrum__job *job, thrum__ready_fn *ready);
+
+#endif
