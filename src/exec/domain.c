@@ -18,6 +18,7 @@
 
 #include "base/alloc.h"
 #include "base/options.h"
+#include "exec/place.h"
 
 #include <string.h>
 
@@ -72,17 +73,35 @@ static int check_count(const thrum_executor *ex, const thrum_config *config)
     return 0;
 }
 
+static int check_devices(int count, int devices)
+{
+    int most = THRUM__DOMAINS_MOST - 1;
+    if (count + devices <= most)
+        return 0;
+    return thrum__fault(THRUM_EINVAL,
+                        "thrum_executor_new: there are %d domains and %d devices, each of which is one more; there can "
+                        "be %d beside the processor cores",
+                        count, devices, most);
+}
+
+/* Those of the configuration, and behind them one for each device. */
 int thrum__domains_read(thrum_executor *ex, const thrum_config *config)
 {
+    const thrum_domain_config *of_devices;
+    int count = config->domain_count, devices = thrum__places_plan_domains(ex->plan, &of_devices);
+    int err = check_count(ex, config);
     ex->workers_in[0] = ex->workers;
-    int count = config->domain_count, err = check_count(ex, config);
-    if (err || count == 0)
+    if (!err)
+        err = check_devices(count, devices);
+    if (err || count + devices == 0)
         return err;
-    ex->more = thrum__zalloc_aligned((size_t)count * sizeof *ex->more);
+    ex->more = thrum__zalloc_aligned((size_t)(count + devices) * sizeof *ex->more);
     if (!ex->more)
-        return thrum__fault(THRUM_ENOMEM, "thrum_executor_new: no memory for %d domains", count);
+        return thrum__fault(THRUM_ENOMEM, "thrum_executor_new: no memory for %d domains", count + devices);
     for (int number = 1; number <= count && !err; number++)
         err = read_one(ex, &config->domains[number - 1], number);
+    for (int i = 0; i < devices && !err; i++)
+        err = read_one(ex, &of_devices[i], count + i + 1);
     return err;
 }
 

@@ -321,6 +321,7 @@ struct thrum_executor {
     thrum_source *sources;        /* the list; changed with both locks, read with either */
 
     thrum__space space;                  /* data handles, and where codelets run */
+    struct thrum__places_plan *plan;     /* while it is made */
     thrum__run *service;                 /* of thrum__call_worker; NULL where nobody needs it */
     int feeders;                         /* ex->lock */
     _Atomic uint32_t streams, streaming; /* streams that are there; those that take jobs, or have some left */

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/options.h"
 #include "base/random.h"
+#include "exec/place.h"
 #include "model/semaphore.h"
 #include "sys/barrier.h"
 #include "sys/clock.h"
@@ -381,9 +382,10 @@ void thrum__guest_leave(worker *w)
 
 /* ---- Making ------------------------------------------------------------------------------------------------------- */
 
+/* What the configuration itself says counts first, then "cpu:N" among the devices, then the option. */
 static int read_workers(thrum_executor *ex, const thrum_config *config, const thrum_machine_info *machine)
 {
-    int64_t workers = config->workers;
+    int64_t workers = config->workers ? config->workers : thrum__places_plan_workers(ex->plan);
     if (workers < 0 || workers > 1024)
         return thrum__fault(THRUM_EINVAL,
                             "thrum_executor_new: workers is %lld, but it must be from 1 to 1024, or 0 for the default",
@@ -391,6 +393,9 @@ static int read_workers(thrum_executor *ex, const thrum_config *config, const th
     if (workers == 0)
         workers = thrum__option_number(THRUM__OPT_WORKERS);
     ex->threadless = config->threadless || workers == 0;
+    if (ex->threadless && thrum__places_plan_wanted(ex->plan))
+        return thrum__fault(THRUM_EINVAL,
+                            "thrum_executor_new: an executor without threads has neither a policy nor devices");
     ex->workers = ex->threadless ? 0 : workers > 0 ? (int)workers : machine->usable;
     return 0;
 }
@@ -472,6 +477,8 @@ static int read_config(thrum_executor *ex, const thrum_config *config)
     if (!err)
         err = thrum_machine_get(&machine);
     if (!err)
+        err = thrum__places_plan_new(config, &ex->plan);
+    if (!err)
         err = read_workers(ex, config, &machine);
     if (!err)
         err = read_callers(ex, config);
@@ -496,6 +503,24 @@ static int workers_init(thrum_executor *ex)
     if (err)
         return thrum__fault(THRUM_ENOMEM, "thrum_executor_new: no memory for %d workers", ex->workers);
     thrum__domains_number(ex);
+    return 0;
+}
+
+/* The devices' domains are the last ones. */
+static int places_init(thrum_executor *ex)
+{
+    const thrum_domain_config *domains;
+    thrum__places_plan *plan = ex->plan;
+    if (!thrum__places_plan_wanted(plan))
+        return 0;
+    int err = thrum__service_begin(ex), first = ex->domains - thrum__places_plan_domains(plan, &domains);
+    if (err)
+        return err;
+    ex->plan = NULL;
+    ex->space.places = thrum__places_new(ex, plan, first);
+    if (!ex->space.places)
+        return thrum__last_code();
+    ex->space.nodes = thrum__places_nodes(ex->space.places);
     return 0;
 }
 
@@ -530,6 +555,8 @@ void thrum__threads_stop(domain *d, int own_started)
 
 static void executor_destroy(thrum_executor *ex)
 {
+    thrum__places_plan_free(ex->plan);
+    thrum__places_free(ex->space.places);
     thrum__space_fini(&ex->space);
     for (int number = 0; number < ex->domains; number++)
         thrum__domain_fini(thrum__domain(ex, number));
@@ -610,6 +637,8 @@ thrum_executor *thrum_executor_new(const thrum_config *config)
     if (!err)
         err = workers_init(ex);
     if (!err)
+        err = places_init(ex);
+    if (!err)
         err = start_all_threads(ex);
     if (err) {
         executor_destroy(ex);
@@ -641,6 +670,8 @@ int thrum_executor_free(thrum_executor *ex)
     if (thrum__has_streams(ex))
         return thrum__fault(THRUM_EBUSY, "thrum_executor_free: a flow of it has not been freed");
     drain(ex);
+    if (ex->space.places)
+        thrum__places_stop(ex->space.places);
     stop_all_threads(ex, ex->domains);
     /* A thread that added to the queue may not have given the lock back yet. Those who post to other domains are workers, or
      * guests who have left. */

@@ -21,16 +21,21 @@ typedef struct thrum__places thrum__places;
  * said) and one domain for each device, to be added to the configuration's own. */
 typedef struct thrum__places_plan thrum__places_plan;
 
-/* 0 with *plan NULL: neither policy nor devices. Else a plan, or an error with a sentence (an unknown policy or kind of device, a
- * bad setting). Opens devices and loads the policy's library. */
+/* 0 with *plan NULL: there is nothing to plan. Else a plan, or an error with a sentence (an unknown policy or kind of device, a bad
+ * setting, an executor without threads). Opens devices and loads the policy's library. What follows takes NULL too. */
 int thrum__places_plan_new(const thrum_config *config, thrum__places_plan **plan);
+/* There are a policy or devices: places are to be made. */
+bool thrum__places_plan_wanted(const thrum__places_plan *plan);
 int thrum__places_plan_workers(const thrum__places_plan *plan);
 int thrum__places_plan_domains(const thrum__places_plan *plan, const thrum_domain_config **domains);
 void thrum__places_plan_free(thrum__places_plan *plan); /* closes what was not taken over */
 
-/* The executor has its workers and threads. `first_domain` is the number of the plan's first domain. Takes the plan over. */
+/* The executor has its workers. `first_domain` is the number of the plan's first domain. Takes the plan over. NULL with a
+ * sentence. */
 thrum__places *thrum__places_new(thrum_executor *ex, thrum__places_plan *plan, int first_domain);
-void thrum__places_free(thrum__places *places); /* nothing is under way */
+/* No job is under way: waits until nothing that is left over touches the places any more. While the workers have threads. */
+void thrum__places_stop(thrum__places *places);
+void thrum__places_free(thrum__places *places); /* after that. Handles that are left lose their replicas */
 int thrum__places_nodes(const thrum__places *places);
 
 /* Whether some place can run the codelet: 0 or an error that names it and what there is. */
@@ -48,7 +53,8 @@ void thrum__place_push(thrum__places *places, thrum__job *job);
 bool thrum__place_help(thrum__places *places);
 
 /* A handle comes and goes: its replicas. 0 or THRUM_ENOMEM. A new one is up to date at home if it has memory there, and nowhere
- * else. Nothing uses it when it goes. */
+ * else. No job uses it when it goes; copies that nobody waits for are waited for, so it must not go in a driver's thread, unless
+ * its last job was a fetch that writes: then there are none. */
 int thrum__replicas_new(thrum__places *places, thrum_data *data, bool at_home);
 void thrum__replicas_free(thrum__places *places, thrum_data *data);
 int thrum__replica_state(const thrum_data *data, int node);

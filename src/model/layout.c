@@ -162,10 +162,14 @@ size_t thrum__data_packed_bytes(const thrum_data *data)
 
 void thrum__data_packed_buffer(const thrum_data *data, void *ptr, int node, thrum_buffer *buffer)
 {
-    *buffer = data->home;
-    buffer->ptr = ptr;
-    buffer->node = (uint32_t)node;
-    buffer->stride = data->packed;
+    /* Not what may be written meanwhile: the pointers at home. */
+    *buffer = (thrum_buffer){.ptr = ptr,
+                             .elem = data->home.elem,
+                             .extent = data->home.extent,
+                             .stride = data->packed,
+                             .dims = data->home.dims,
+                             .node = (uint32_t)node,
+                             .data = data->home.data};
     if (data->layout == THRUM__CSR) {
         buffer->row_start = (char *)ptr + thrum__packed_row_start(data);
         buffer->columns = (char *)ptr + thrum__packed_columns(data);

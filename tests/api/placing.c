@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Codelet tasks on executors with a policy and devices: they run where they can, with the right data.
+ */
+#include "test.h"
+
+/* ---- Codelets ------------------------------------------------------------------------------------------------------- */
+
+static void fill(const thrum_buffer *b, const void *arg)
+{
+    double *x = b[0].ptr, value = *(const double *)arg;
+    for (size_t i = 0; i < b[0].extent[0]; i++)
+        x[i] = value;
+}
+
+static void add(const thrum_buffer *b, const void *arg)
+{
+    double *to = b[0].ptr;
+    const double *from = b[1].ptr;
+    (void)arg;
+    for (size_t i = 0; i < b[0].extent[0]; i++)
+        to[i] += from[i];
+}
+
+static void twice(const thrum_buffer *b, const void *arg)
+{
+    double *x = b[0].ptr;
+    (void)arg;
+    for (size_t i = 0; i < b[0].extent[0]; i++)
+        x[i] *= 2;
+}
+
+static void expect(const thrum_buffer *b, const void *arg)
+{
+    const double *x = b[0].ptr, value = *(const double *)arg;
+    for (size_t i = 0; i < b[0].extent[0]; i++)
+        if (x[i] != value) {
+            thrum_fail(77, "element %zu is %g, not %g", i, x[i], value);
+            return;
+        }
+}
+
+static const thrum_codelet fill_any = {.name = "fill", .cpu = fill, .emu = fill};
+static const thrum_codelet fill_cpu = {.name = "fill_cpu", .cpu = fill};
+static const thrum_codelet fill_emu = {.name = "fill_emu", .emu = fill};
+static const thrum_codelet add_any = {.name = "add", .cpu = add, .emu = add};
+static const thrum_codelet add_cpu = {.name = "add_cpu", .cpu = add};
+static const thrum_codelet add_emu = {.name = "add_emu", .emu = add};
+static const thrum_codelet twice_any = {.name = "twice", .cpu = twice, .emu = twice};
+static const thrum_codelet twice_emu = {.name = "twice_emu", .emu = twice};
+static const thrum_codelet expect_any = {.name = "expect", .cpu = expect, .emu = expect};
+static const thrum_codelet expect_emu = {.name = "expect_emu", .emu = expect};
+
+enum { N = 1000 };
+
+static thrum_executor *executor_of(const char *policy, const char *devices)
+{
+    thrum_executor *ex = thrum_executor_new(&(thrum_config){.policy = policy, .devices = devices});
+    if (!ex)
+        print_error("%s\n", thrum_message(NULL));
+    assert_non_null(ex);
+    return ex;
+}
+
+static void end(thrum_executor *ex)
+{
+    assert_int_equal(thrum_executor_free(ex), 0);
+}
+
+static void assert_flow(thrum_flow *flow)
+{
+    int err = thrum_flow_wait(flow);
+    if (err)
+        print_error("%s\n", thrum_message(NULL));
+    assert_int_equal(err, 0);
+}
+
+/* ---- Tests -------------------------------------------------------------------------------------------------------------- */
+
+TEST(a_policy_gives_tasks_to_processors)
+{
+    thrum_executor *ex = executor_of("fifo", "cpu:2");
+    assert_int_equal(thrum_executor_nodes(ex), 1);
+    assert_int_equal(thrum_executor_places(ex), 2);
+    double x[N], one = 1;
+    thrum_data *data = thrum_data_vector(ex, x, N, sizeof x[0]);
+    thrum_flow *flow = thrum_flow_new(ex);
+    assert_int_equal(thrum_insert(flow, &fill_any, THRUM_W(data), THRUM_ARG(one)), 0);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(thrum_insert(flow, &twice_any, THRUM_RW(data)), 0);
+    assert_flow(flow);
+    assert_int_equal(thrum_data_unregister(data), 0);
+    assert_int_equal(x[0], 1024);
+    thrum_flow_free(flow);
+    uint64_t tasks = 0;
+    for (int i = 0; i < 2; i++) {
+        thrum_place_stats stats;
+        assert_int_equal(thrum_executor_place(ex, i, &stats), 0);
+        tasks += stats.tasks;
+    }
+    assert_int_equal(tasks, 11);
+    end(ex);
+}
+
+TEST(data_goes_to_a_device_and_comes_back)
+{
+    thrum_executor *ex = executor_of("fifo", "cpu:1,emu:1");
+    assert_int_equal(thrum_executor_nodes(ex), 2);
+    assert_int_equal(thrum_executor_places(ex), 2);
+    double x[N], y[N], one = 1, three = 3;
+    thrum_data *a = thrum_data_vector(ex, x, N, sizeof x[0]), *b = thrum_data_vector(ex, y, N, sizeof y[0]);
+    thrum_flow *flow = thrum_flow_new(ex);
+    thrum_insert(flow, &fill_cpu, THRUM_W(a), THRUM_ARG(one));
+    thrum_insert(flow, &fill_emu, THRUM_W(b), THRUM_ARG(one));
+    thrum_insert(flow, &twice_emu, THRUM_RW(a));
+    thrum_insert(flow, &add_cpu, THRUM_RW(b), THRUM_R(a));
+    thrum_insert(flow, &expect_emu, THRUM_R(b), THRUM_ARG(three));
+    thrum_insert(flow, &expect_any, THRUM_R(b), THRUM_ARG(three));
+    assert_flow(flow);
+    thrum_link_stats in, out;
+    assert_int_equal(thrum_executor_link(ex, 0, 1, &in), 0);
+    assert_int_equal(thrum_executor_link(ex, 1, 0, &out), 0);
+    assert_int_equal(in.copies, 2);
+    assert_int_equal(in.bytes, 2 * sizeof x);
+    assert_int_equal(out.copies, 2);
+    assert_int_equal(thrum_data_state(b, 0), THRUM_SHARED);
+    assert_int_equal(thrum_data_state(b, 1), THRUM_SHARED);
+    void *ptr;
+    assert_int_equal(thrum_data_acquire(b, THRUM_MODE_RW, &ptr), 0);
+    assert_ptr_equal(ptr, y);
+    assert_int_equal(y[N - 1], 3);
+    assert_int_equal(thrum_data_state(b, 0), THRUM_MODIFIED);
+    assert_int_equal(thrum_data_state(b, 1), THRUM_INVALID);
+    assert_int_equal(thrum_data_release(b), 0);
+    assert_int_equal(thrum_data_unregister(a), 0);
+    assert_int_equal(thrum_data_unregister(b), 0);
+    assert_int_equal(x[0], 2);
+    thrum_flow_free(flow);
+    end(ex);
+}
+
+TEST(results_stay_on_a_device_while_nobody_else_wants_them)
+{
+    thrum_executor *ex = executor_of("fifo", "emu:1");
+    double x[N], one = 1;
+    thrum_data *a = thrum_data_vector(ex, x, N, sizeof x[0]);
+    thrum_flow *flow = thrum_flow_new(ex);
+    thrum_insert(flow, &fill_any, THRUM_W(a), THRUM_ARG(one));
+    for (int i = 0; i < 10; i++)
+        thrum_insert(flow, &twice_any, THRUM_RW(a));
+    assert_flow(flow);
+    thrum_link_stats stats;
+    assert_int_equal(thrum_executor_link(ex, 0, 1, &stats), 0);
+    assert_int_equal(stats.copies, 0);
+    assert_int_equal(thrum_data_state(a, 1), THRUM_MODIFIED);
+    assert_int_equal(thrum_data_unregister(a), 0);
+    assert_int_equal(x[5], 1024);
+    thrum_flow_free(flow);
+    end(ex);
+}
+
+/* Six vectors, of which the device holds two. */
+TEST(what_does_not_fit_together_runs_one_after_the_other)
+{
+    thrum_executor *ex = executor_of("fifo", "cpu:1,emu:1;memory=17KB;workers=2");
+    static double x[6][N];
+    thrum_data *data[6];
+    double one = 1;
+    thrum_flow *flow = thrum_flow_new(ex);
+    for (int i = 0; i < 6; i++) {
+        data[i] = thrum_data_vector(ex, x[i], N, sizeof(double));
+        thrum_insert(flow, &fill_emu, THRUM_W(data[i]), THRUM_ARG(one));
+    }
+    for (int round = 0; round < 10; round++)
+        for (int i = 0; i < 6; i++)
+            thrum_insert(flow, &add_emu, THRUM_RW(data[i]), THRUM_R(data[(i + 1) % 6]));
+    assert_flow(flow);
+    double y[6] = {1, 1, 1, 1, 1, 1};
+    for (int round = 0; round < 10; round++)
+        for (int i = 0; i < 6; i++)
+            y[i] += y[(i + 1) % 6];
+    thrum_node_stats stats;
+    assert_int_equal(thrum_executor_node(ex, 1, &stats), 0);
+    assert_in_range(stats.most_used, 1, 17000);
+    assert_true(stats.evictions > 0 && stats.written_back > 0);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(thrum_data_unregister(data[i]), 0);
+        assert_true(x[i][0] == y[i] && x[i][N - 1] == y[i]);
+    }
+    thrum_flow_free(flow);
+    end(ex);
+}
+
+TEST(a_task_that_can_never_fit_is_refused_with_its_bytes)
+{
+    thrum_executor *ex = executor_of("fifo", "cpu:1,emu:1;memory=10KB");
+    double x[N], y[N], one = 1;
+    thrum_data *a = thrum_data_vector(ex, x, N, sizeof x[0]), *b = thrum_data_vector(ex, y, N, sizeof y[0]);
+    thrum_flow *flow = thrum_flow_new(ex);
+    thrum_insert(flow, &fill_any, THRUM_W(a), THRUM_ARG(one));
+    thrum_insert(flow, &fill_emu, THRUM_W(b), THRUM_ARG(one));
+    thrum_insert(flow, &add_any, THRUM_RW(b), THRUM_R(a)); /* on the processor, then */
+    assert_flow(flow);
+    thrum_insert(flow, &add_emu, THRUM_RW(b), THRUM_R(a));
+    assert_int_equal(thrum_flow_wait(flow), THRUM_EDEVICE);
+    assert_string_equal(thrum_message(NULL), "task 'add_emu' needs 16000 bytes of memory at once, but emu 0 has 10000, "
+                                             "and no other worker can run it");
+    assert_int_equal(thrum_data_unregister(a), 0);
+    assert_int_equal(thrum_data_unregister(b), 0);
+    assert_int_equal(y[7], 2);
+    thrum_flow_free(flow);
+    end(ex);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_policy_gives_tasks_to_processors),
+        cmocka_unit_test(data_goes_to_a_device_and_comes_back),
+        cmocka_unit_test(results_stay_on_a_device_while_nobody_else_wants_them),
+        cmocka_unit_test(what_does_not_fit_together_runs_one_after_the_other),
+        cmocka_unit_test(a_task_that_can_never_fit_is_refused_with_its_bytes),
+    };
+    return RUN_TESTS(tests, 60);
+}
