@@ -39,7 +39,7 @@ struct thrum__stream {
 };
 
 enum { HELP_FROM = 512, HELP_UNTIL = 256 }; /* ready jobs in the feeder's deque */
-enum { TIMED_EACH = 32 };                    /* of the times that a worker takes up jobs */
+enum { TIMED_EACH = 32 };                   /* of the times that a worker takes up jobs */
 
 /* ---- Feeders ------------------------------------------------------------------------------------------------------ */
 

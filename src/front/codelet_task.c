@@ -146,13 +146,24 @@ static void run_placed(thrum_event event, void *arg)
 
 /* ---- Building ----------------------------------------------------------------------------------------------------- */
 
+/* Acquire and release: whoever lets go of a part last comes after all that others did with it. */
+static void count_use(thrum_data *data, int by)
+{
+    uint32_t before = atomic_fetch_add_explicit(&data->in_graphs, (uint32_t)by, memory_order_acq_rel);
+    if (by > 0 || before != 1 || !data->of_graphs)
+        return;
+    if (data->replicas)
+        thrum__replicas_free(data->space->places, data);
+    thrum__data_retire(data);
+}
+
 /* Handles that a graph names cannot be unregistered. */
 static void count_uses(void *bytes, int by)
 {
     const thrum__codelet_task *task = bytes;
     for (uint32_t i = 0; i < task->count; i++) {
-        atomic_fetch_add_explicit(&task->use[i].data->in_graphs, (uint32_t)by, memory_order_relaxed);
-        atomic_fetch_add_explicit(&task->use[i].named->in_graphs, (uint32_t)by, memory_order_relaxed);
+        count_use(task->use[i].data, by);
+        count_use(task->use[i].named, by);
     }
 }
 
@@ -292,11 +303,31 @@ static void bind_uses(void *bytes, void *arg)
     for (uint32_t i = 0; i < task->count; i++) {
         if (task->use[i].named != binding->named)
             continue;
-        atomic_fetch_sub_explicit(&task->use[i].data->in_graphs, 1, memory_order_relaxed);
+        count_use(binding->data, 1);
+        count_use(task->use[i].data, -1);
         task->use[i].data = binding->data;
-        atomic_fetch_add_explicit(&binding->data->in_graphs, 1, memory_order_relaxed);
         binding->found++;
     }
+}
+
+/* Parts lie in the memory of what was cut. */
+static void find_partition(void *bytes, void *arg)
+{
+    const thrum__codelet_task *task = bytes;
+    struct binding *binding = arg;
+    for (uint32_t i = 0; i < task->count && task->kind == THRUM__JOB_FETCH; i++)
+        binding->found += task->use[i].named == binding->named;
+}
+
+static int refuse_partitions(thrum_graph *graph, const thrum_data *recorded)
+{
+    char room[THRUM__DATA_TEXT];
+    struct binding partition = {.named = recorded};
+    thrum__graph_each_kept(graph, count_uses, find_partition, &partition);
+    if (!partition.found)
+        return 0;
+    return thrum__fault(THRUM_EINVAL, "thrum_graph_bind: the graph partitions %s, which cannot be exchanged",
+                        thrum__data_text(recorded, room));
 }
 
 static int check_binding(thrum_graph *graph, const thrum_data *recorded, const thrum_data *data)
@@ -313,7 +344,8 @@ static int check_binding(thrum_graph *graph, const thrum_data *recorded, const t
     if (recorded->parts || data->parts)
         return thrum__fault(THRUM_EINVAL, "thrum_graph_bind: %s is partitioned",
                             thrum__data_text(recorded->parts ? recorded : data, one));
-    return thrum__graph_idle(graph, "thrum_graph_bind");
+    err = thrum__graph_idle(graph, "thrum_graph_bind");
+    return err || recorded == data ? err : refuse_partitions(graph, recorded);
 }
 
 int thrum_graph_bind(thrum_graph *graph, thrum_data *recorded, thrum_data *data)

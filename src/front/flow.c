@@ -23,10 +23,13 @@ int thrum__flow_error(const thrum_flow *flow)
     return flow->code ? flow->code : flow->begun ? thrum__root_code(flow->owner.root) : 0;
 }
 
+/* The first one counts. The sentence of an earlier one, which has been told by a wait, goes. */
 int thrum__flow_fail(thrum_flow *flow, int code)
 {
-    if (!flow->code)
-        flow->code = code;
+    if (thrum__flow_error(flow))
+        return code;
+    flow->code = code;
+    thrum__root_clear(&flow->object.root);
     thrum__root_fail(&flow->object.root, code, thrum__last_fault());
     if (flow->begun)
         thrum__root_fail(flow->owner.root, code, thrum__last_fault());
@@ -315,7 +318,7 @@ static void add_job(thrum_flow *flow, thrum__job *job, const thrum_codelet *code
 static size_t arg_bytes(const thrum_item *items, size_t count)
 {
     size_t bytes = 0;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; items && i < count; i++)
         bytes += items[i].kind == THRUM_ITEM_ARG ? items[i].bytes : 0;
     return bytes;
 }

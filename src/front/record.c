@@ -62,6 +62,7 @@ static recorded_front *front_of(recording *r, thrum_data *data)
     recorded_front *front = slot_of(r->fronts, r->room, data);
     if (!front->data) {
         *front = (recorded_front){.data = data, .written = data->front.written};
+        data->recorded = true;
         r->count++;
     }
     return front;
@@ -238,29 +239,6 @@ int thrum__record_insert(thrum_flow *flow, const thrum_codelet *codelet, const t
 
 /* ---- Partitions --------------------------------------------------------------------------------------------------- */
 
-/* The parts of a recorded partition, which live as long as the graph. */
-typedef struct kept_parts {
-    thrum_data *whole;
-    thrum_data **parts; /* NULL in a copy of the graph: those are the original's */
-    size_t count;
-    bool together; /* unpartitioned: the graph has them */
-} kept_parts;
-
-static void drop_parts(void *bytes, int by)
-{
-    kept_parts *kept = bytes;
-    if (by > 0)
-        kept->parts = NULL;
-    if (!kept->parts || !kept->together)
-        return;
-    for (size_t i = 0; i < kept->count; i++) {
-        if (kept->parts[i]->replicas)
-            thrum__replicas_free(kept->parts[i]->space->places, kept->parts[i]);
-        thrum__data_retire(kept->parts[i]);
-    }
-    thrum__data_parts_free(kept->parts);
-}
-
 /* A task that brings the whole and its parts home. */
 static thrum_task *fetch_task(recording *r, const thrum_data *data, enum thrum_mode whole, enum thrum_mode part)
 {
@@ -334,6 +312,7 @@ static int refuse_unpartition(const thrum_data *data)
     return 0;
 }
 
+/* The parts are the graph's from now on, which names them in the task that ends them: thrum__codelet_task_add. */
 int thrum__record_unpartition(thrum_flow *flow, thrum_data *data)
 {
     recording *r = flow->recording;
@@ -347,18 +326,18 @@ int thrum__record_unpartition(thrum_flow *flow, thrum_data *data)
     if (err)
         return err;
     thrum_task *task = fetch_task(r, data, THRUM_MODE_W, THRUM_MODE_RW);
-    kept_parts *kept = task ? thrum__graph_keep_room(r->graph, sizeof *kept, drop_parts) : NULL;
-    recorded_front *front = kept ? front_of(r, data) : NULL;
+    recorded_front *front = task ? front_of(r, data) : NULL;
     if (!front)
         return no_memory();
     for (size_t i = 0; i < data->part_count; i++) {
         become_last(slot_of(r->fronts, r->room, data->parts[i]), task);
-        data->parts[i]->dissolved = true;
+        data->parts[i]->dissolved = data->parts[i]->of_graphs = true;
     }
     become_last(front, task);
     front->written = written;
-    *kept = (kept_parts){.whole = data, .parts = data->parts, .count = data->part_count, .together = true};
+    thrum_data **parts = data->parts;
     thrum__data_uncut(data, true);
+    thrum__data_parts_free(parts);
     return 0;
 }
 
@@ -399,6 +378,7 @@ int thrum__record_end(thrum_flow *flow)
             err = combine_group(r, front);
         if (!front->data->dissolved)
             front->data->front.written |= front->written;
+        front->data->recorded = false;
         thrum__free(front->members);
     }
     thrum__free(r->fronts);

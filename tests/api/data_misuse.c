@@ -240,11 +240,30 @@ TEST(what_is_partitioned_is_used_by_its_parts)
     assert_error(thrum_unpartition(flow, vector), THRUM_EDATA, "part 1 of 'vector' is partitioned itself");
     assert_int_equal(thrum_flow_wait(flow), THRUM_EDATA);
     assert_int_equal(thrum_unpartition(flow, part), 0);
+    assert_int_equal(thrum_data_acquire(part, THRUM_MODE_R, NULL), 0);
+    assert_error(thrum_unpartition(flow, vector), THRUM_EDATA, "part 1 of 'vector' is acquired itself");
+    assert_int_equal(thrum_data_release(part), 0);
+    assert_int_equal(thrum_flow_wait(flow), THRUM_EDATA);
     assert_int_equal(thrum_unpartition(flow, vector), 0);
-    REFUSED(&increment, THRUM_EDATA, "'vector[1]' is a part of a partition that has ended", THRUM_RW(part));
     assert_error(thrum_unpartition(flow, vector), THRUM_EDATA, "'vector' is not partitioned");
     assert_int_equal(thrum_flow_free(flow), THRUM_EDATA);
     REFUSED(&increment, THRUM_EINVAL, "'vector[1]' has been unregistered with the partition", THRUM_RW(part));
+}
+
+/* While the unpartition waits for a task. */
+TEST(a_partition_that_ends_is_over_for_its_parts)
+{
+    thrum_flow *flow = thrum_flow_new(ex), *second = thrum_flow_new(ex);
+    assert_int_equal(thrum_partition(flow, vector, &(thrum_cut){.pieces = {2}}), 0);
+    thrum_data *part = thrum_data_part(vector, 1);
+    assert_int_equal(thrum_data_acquire(x, THRUM_MODE_RW, NULL), 0);
+    assert_int_equal(thrum_insert(flow, &increment, THRUM_RW(part), THRUM_R(x)), 0);
+    assert_int_equal(thrum_unpartition(flow, vector), 0);
+    assert_error(thrum_insert(second, &increment, THRUM_RW(part)), THRUM_EDATA, "'vector[1]' is a part of a partition");
+    assert_error(thrum_data_acquire(part, THRUM_MODE_R, NULL), THRUM_EDATA, "'vector[1]' is a part of a partition");
+    assert_int_equal(thrum_data_release(x), 0);
+    assert_int_equal(thrum_flow_free(second), THRUM_EDATA);
+    assert_int_equal(thrum_flow_free(flow), 0);
 }
 
 TEST(parts_that_overlap_are_only_read)
@@ -370,6 +389,22 @@ TEST(a_handle_that_a_graph_partitions_is_not_exchanged)
     assert_int_equal(thrum_data_unregister(alike), 0);
 }
 
+TEST(parts_that_a_graph_uses_do_not_end)
+{
+    thrum_graph *graph = thrum_graph_new("parts");
+    thrum_flow *flow = thrum_flow_record(ex, graph);
+    assert_int_equal(thrum_partition(flow, vector, &(thrum_cut){.pieces = {2}}), 0);
+    assert_int_equal(thrum_insert(flow, &increment, THRUM_RW(thrum_data_part(vector, 0))), 0);
+    assert_int_equal(thrum_flow_free(flow), 0);
+    flow = thrum_flow_new(ex);
+    assert_error(thrum_unpartition(flow, vector), THRUM_EBUSY, "a task of a graph uses part 0 of 'vector'");
+    assert_int_equal(thrum_flow_wait(flow), THRUM_EBUSY);
+    assert_int_equal(thrum_run(ex, graph), 0);
+    assert_int_equal(thrum_graph_free(graph), 0);
+    assert_int_equal(thrum_unpartition(flow, vector), 0);
+    assert_int_equal(thrum_flow_free(flow), 0);
+}
+
 TEST(codelet_tasks_of_handles_that_are_gone_are_refused)
 {
     thrum_data *gone = thrum_data_variable(ex, &memory[1], sizeof(long));
@@ -397,12 +432,14 @@ int main(void)
         CASE(a_flow_tells_each_of_its_errors),
         CASE(a_partition_that_cannot_be_is_refused),
         CASE(what_is_partitioned_is_used_by_its_parts),
+        CASE(a_partition_that_ends_is_over_for_its_parts),
         CASE(parts_that_overlap_are_only_read),
         CASE(acquiring_is_not_for_tasks_and_not_twice),
         CASE(a_handle_that_is_gone_is_noticed),
         CASE(recording_needs_a_graph_and_is_not_waited_for),
         CASE(binding_is_to_what_is_alike_and_used),
         CASE(a_handle_that_a_graph_partitions_is_not_exchanged),
+        CASE(parts_that_a_graph_uses_do_not_end),
         CASE(codelet_tasks_of_handles_that_are_gone_are_refused),
     };
     return RUN_TESTS(tests, 60);
