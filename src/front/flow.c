@@ -20,13 +20,16 @@
 
 int thrum__flow_error(const thrum_flow *flow)
 {
-    return flow->code ? flow->code : flow->begun ? thrum__root_code(flow->owner.root) : 0;
+    int code = flow->code ? flow->code : flow->begun ? thrum__root_code(flow->owner.root) : 0;
+    if (__builtin_expect(code, 0))
+        thrum__fault(code, "%s", thrum__root_text(flow->code ? &flow->object.root : flow->owner.root));
+    return code;
 }
 
 /* The first one counts. The sentence of an earlier one, which has been told by a wait, goes. */
 int thrum__flow_fail(thrum_flow *flow, int code)
 {
-    if (thrum__flow_error(flow))
+    if (flow->code || (flow->begun && thrum__root_code(flow->owner.root)))
         return code;
     flow->code = code;
     thrum__root_clear(&flow->object.root);
