@@ -259,6 +259,8 @@ static void note_reductions(thrum_flow *flow, const thrum__job *job)
             continue;
         if (data->front.group != THRUM_MODE_REDUX)
             data->reduced_unwritten = !data->front.written;
+        if (data->reduction->begun_by_graph) /* which has ended, and nothing of flows has been under way since */
+            thrum__reduction_reset(data->reduction, false);
         data->reducer = flow;
     }
 }

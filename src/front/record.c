@@ -105,6 +105,21 @@ static int no_memory(void)
     return thrum__fault(THRUM_ENOMEM, "no memory to record a task");
 }
 
+/* Before a group of reducers comes a task that makes its copies begin anew: those of a run that failed were not combined. */
+static int begin_reduction(recording *r, recorded_front *front)
+{
+    thrum__use use = {front->data, front->data, THRUM_MODE_SCRATCH};
+    thrum_task *task = thrum__codelet_task_add(
+        r->graph,
+        &(thrum__codelet_plan){.space = front->data->space, .uses = &use, .count = 1, .kind = THRUM__JOB_JOIN},
+        "thrum_insert");
+    if (!task)
+        return thrum__last_code();
+    become_last(front, task);
+    front->first_content = !front->written;
+    return 0;
+}
+
 static int combine_group(recording *r, recorded_front *front)
 {
     thrum__use use = {front->data, front->data, THRUM_MODE_RW};
@@ -122,20 +137,16 @@ static int combine_group(recording *r, recorded_front *front)
     return 0;
 }
 
-/* Between two groups comes one task, so that edges are as many as tasks and not as many as pairs. */
+/* What comes between the group and an access of another kind. A group of reducers always has a task before and behind it, so that
+ * edges are as many as tasks and not as many as pairs. */
 static int close_group(recording *r, recorded_front *front, enum thrum_mode mode)
 {
-    if (front->group == 0 || front->group == mode || mode == THRUM_MODE_SCRATCH)
+    int err = 0;
+    if (mode == THRUM_MODE_SCRATCH || (front->group == mode && mode == THRUM_MODE_REDUX))
         return 0;
     if (front->group == THRUM_MODE_REDUX)
-        return combine_group(r, front);
-    if (mode != THRUM_MODE_REDUX || front->count < 2)
-        return 0;
-    thrum_task *join = thrum_placeholder_new(r->graph);
-    if (!join)
-        return thrum__last_code();
-    become_last(front, join);
-    return 0;
+        err = combine_group(r, front);
+    return !err && mode == THRUM_MODE_REDUX ? begin_reduction(r, front) : err;
 }
 
 static int order_access(recorded_front *front, thrum_task *task, enum thrum_mode mode)
@@ -145,12 +156,6 @@ static int order_access(recorded_front *front, thrum_task *task, enum thrum_mode
     if (mode != THRUM_MODE_R && mode != THRUM_MODE_REDUX) {
         become_last(front, task);
     } else {
-        if (mode == THRUM_MODE_REDUX && front->group != THRUM_MODE_REDUX) {
-            front->first_content = !front->written;
-            if (front->count) /* a single reader: close_group has left it */
-                front->last = front->members[0];
-            front->count = 0;
-        }
         if (front->last && front->last != task)
             thrum_edge(front->last, task);
         if (!add_member(front, task, mode))

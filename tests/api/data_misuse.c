@@ -372,6 +372,24 @@ TEST(binding_is_to_what_is_alike_and_used)
     assert_int_equal(thrum_data_unregister(two) | thrum_data_unregister(same) | thrum_data_unregister(foreign), 0);
 }
 
+TEST(what_is_reduced_into_is_exchanged_for_what_can_be)
+{
+    long y = 0;
+    thrum_data *plain = thrum_data_variable(ex, &y, sizeof y);
+    thrum_data_set_name(plain, "plain");
+    thrum_graph *graph = thrum_graph_new("reduces");
+    thrum_flow *flow = thrum_flow_record(ex, graph);
+    assert_int_equal(thrum_data_set_reduction(x, &set, &increment), 0);
+    assert_int_equal(thrum_insert(flow, &increment, THRUM_REDUX(x)), 0);
+    assert_int_equal(thrum_flow_free(flow), 0);
+    assert_error(thrum_graph_bind(graph, x, plain), THRUM_EINVAL, "'plain' has no reduction");
+    assert_int_equal(thrum_data_set_reduction(plain, &set, &increment), 0);
+    assert_int_equal(thrum_graph_bind(graph, x, plain), 0);
+    assert_int_equal(thrum_run(ex, graph), 0);
+    assert_int_equal(thrum_graph_free(graph), 0);
+    assert_int_equal(thrum_data_unregister(plain), 0);
+}
+
 /* Parts lie in the memory of the handle that was cut: another cannot stand in for it. */
 TEST(a_handle_that_a_graph_partitions_is_not_exchanged)
 {
@@ -438,6 +456,7 @@ int main(void)
         CASE(a_handle_that_is_gone_is_noticed),
         CASE(recording_needs_a_graph_and_is_not_waited_for),
         CASE(binding_is_to_what_is_alike_and_used),
+        CASE(what_is_reduced_into_is_exchanged_for_what_can_be),
         CASE(a_handle_that_a_graph_partitions_is_not_exchanged),
         CASE(parts_that_a_graph_uses_do_not_end),
         CASE(codelet_tasks_of_handles_that_are_gone_are_refused),
