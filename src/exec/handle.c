@@ -12,6 +12,7 @@
  * ender does not touch the handle, unless it is the one to free it.
  */
 #include "exec/exec_int.h"
+#include "exec/place.h"
 
 #include "base/alloc.h"
 #include "sys/clock.h"
@@ -627,7 +628,8 @@ static void sleep_on(thrum_handle *handle, worker *w, int64_t timeout_ns)
         thrum__futex_wait(&handle->state, seen | AWAITED, timeout_ns);
 }
 
-enum { LOOKS_PER_CLOCK = 16, THREADLESS_NAP_NS = 1000000 };
+/* A worker that waits in a task of its own does not come when a policy calls it: it looks for jobs now and then. */
+enum { LOOKS_PER_CLOCK = 16, THREADLESS_NAP_NS = 1000000, PLACES_NAP_NS = 100000 };
 
 /* A function that nobody fetches although a worker stands there: the worker waits for this very core. The system may leave
  * two threads that both look on one core for long, though another is idle; so the worker is asked to move. */
@@ -664,6 +666,7 @@ static bool spin_on(const thrum_handle *handle, int64_t ns)
 static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool open)
 {
     bool any = w->ex->threadless && !in_task;
+    struct thrum__places *places = in_task ? w->ex->space.places : NULL;
     int64_t looking_since = 0;
     found f;
     while (!thrum__is_done(handle)) {
@@ -673,7 +676,7 @@ static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool ope
             looking_since = 0;
             continue;
         }
-        if (open && thrum__help_with_any(w)) {
+        if ((open && thrum__help_with_any(w)) || (places && thrum__place_help(places))) {
             looking_since = 0;
             continue;
         }
@@ -691,9 +694,10 @@ static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool ope
             continue;
         }
         thrum__step_aside(w);
-        sleep_on(handle, w, w->ex->threadless ? THREADLESS_NAP_NS : -1);
+        sleep_on(handle, w, w->ex->threadless ? THREADLESS_NAP_NS : places ? PLACES_NAP_NS : -1);
         thrum__step_back(w);
-        looking_since = 0;
+        if (!places)
+            looking_since = 0;
     }
 }
 
