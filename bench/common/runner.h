@@ -6,12 +6,13 @@
  * It reads requests from its standard input, one a line, and answers each with one line:
  *
  *     about                       about NAME AND VERSIONS
- *     WORK WORKERS [SHRINK]       ok NUMBER | none | bad REASON
+ *     WORK WORKERS [SHRINK]       ok NUMBER [SECOND] | none | bad REASON
  *     drop                        ok 0
  *
  * A work is opened at its first request (untimed: a graph is built here) and stays open until another work, another
  * number of workers or "drop" is asked for. Each request then is one pass: timed, verified, and answered with the
- * nanoseconds (or bytes) per unit. SHRINK divides the sizes, for quick looks.
+ * nanoseconds (or bytes) per unit. SHRINK divides the sizes, for quick looks. Some works tell a second number about the same
+ * pass; the driver's table says what it is.
  */
 #ifndef BENCH_RUNNER_H
 #define BENCH_RUNNER_H
@@ -56,6 +57,9 @@ void bench_bad(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Whether bench_bad was called in this request. */
 int bench_is_bad(void);
+
+/* The second number of the current pass. */
+void bench_second(double value);
 
 /* Memory that must be there for the measurement to mean anything: ends the runner when it is not. */
 void *bench_alloc(size_t count, size_t size);

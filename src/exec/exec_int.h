@@ -191,6 +191,7 @@ struct worker {
     thrum__root *root;   /* of the task that runs; NULL between tasks */
     thrum__run *run;     /* of the graph's task that runs; NULL outside such */
     uint64_t iteration;  /* of the task that runs, in a pipelined run */
+    uint32_t strands;    /* times that it took up jobs of streams; wraps around */
     domain *domain;
     int depth;        /* modules that it is in the middle of */
     int on_top;       /* open joins and waits that have picked up work, one on top of the other: */
@@ -710,6 +711,8 @@ bool thrum__stand_down(worker *w, found *f);
 /* Leaves for something else that it has found: what it may have been handed goes to the queue. */
 void thrum__stand_down_busy(worker *w);
 void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task);
+/* The same for one thing that there is to do; false: nothing. */
+bool thrum__help_once(worker *w, thrum_handle *handle, bool in_task);
 /* The same with whatever there is to do. */
 void thrum__wait_open_as(worker *w, thrum_handle *handle, bool in_task);
 /* The task that `self` runs, if any, is going to wait for the handle. */

@@ -711,6 +711,16 @@ static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool ope
     }
 }
 
+bool thrum__help_once(worker *w, thrum_handle *handle, bool in_task)
+{
+    bool any = w->ex->threadless && !in_task;
+    found f;
+    if (!find_for(w, handle, any, &f))
+        return thrum__door_look(w, thrum__now()) == LOOK_SHOWN;
+    thrum__perform(w, &f);
+    return true;
+}
+
 void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task)
 {
     wait_helping(w, handle, in_task, false);

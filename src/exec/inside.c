@@ -18,6 +18,11 @@ uint32_t thrum__team_size(thrum_executor *ex)
     return ex ? (uint32_t)thrum_executor_workers(ex) : 0;
 }
 
+int thrum__own_workers(const thrum_executor *ex)
+{
+    return ex->workers_in[0];
+}
+
 uint32_t thrum__team_index(void)
 {
     return thrum__self ? (uint32_t)thrum__self->index : 0;

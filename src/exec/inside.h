@@ -24,6 +24,9 @@ struct thrum__space *thrum__executor_space(thrum_executor *ex, const char *what)
  * inside, else the executor's (with NULL: the default one's). 0: there is no such executor, and the thread's message tells why. */
 uint32_t thrum__team_size(thrum_executor *ex);
 
+/* The executor's own workers of domain 0, to which work can be pinned: none where it has no threads. */
+int thrum__own_workers(const thrum_executor *ex);
+
 /* The calling worker's number among those of its domain, from 0 on; helping callers and stand-ins come after the domain's own.
  * 0 outside. */
 uint32_t thrum__team_index(void);

@@ -38,7 +38,8 @@ struct thrum__stream {
     thrum__post post;
 };
 
-enum { HELP_FROM = 1024, HELP_UNTIL = 512 }; /* ready jobs in the feeder's deque */
+enum { HELP_FROM = 512, HELP_UNTIL = 256 }; /* ready jobs in the feeder's deque */
+enum { TIMED_EACH = 32 };                    /* of the times that a worker takes up jobs */
 
 /* ---- Feeders ------------------------------------------------------------------------------------------------------ */
 
@@ -99,6 +100,7 @@ static void run_init(thrum__run *run, thrum_handle *handle)
     run->stream = true;
     run->began = 0;
     atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
+    atomic_store_explicit(&run->turn, 0, memory_order_relaxed);
     atomic_store_explicit(&run->sharing, RUN_SHARED, memory_order_relaxed);
     atomic_store_explicit(&run->strands, 1, memory_order_release);
     atomic_store_explicit(&handle->run, run, memory_order_release);
@@ -228,15 +230,36 @@ static thrum_task *pop(worker *owner, int64_t base)
     return (thrum_task *)(word & TASK_MASK);
 }
 
-/* Urgent ones, which are posted, come between. */
-static void run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
+/* Urgent ones, which are posted, come between. How many there were. */
+static int64_t run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
 {
-    while (task) {
+    int64_t count = 0;
+    for (; task; count++) {
         task->fn.plain(task->arg);
         task = thrum__post_take_urgent(w, run);
         if (!task)
             task = pop(w, base);
     }
+    return count;
+}
+
+/* How long a job takes, what belongs to it included; in `turn`, which streams do not need otherwise. What was shorter than expected
+ * counts more: whoever was interrupted took longer than he should have. Relaxed: an estimate. */
+static void note_pace(thrum__run *run, int64_t began, int64_t count)
+{
+    if (count == 0)
+        return;
+    int64_t pace = (thrum__now() - began) / count + 1, known = atomic_load_explicit(&run->turn, memory_order_relaxed);
+    if (known)
+        pace = pace < known ? (known + pace) / 2 : known + (pace - known) / 8;
+    atomic_store_explicit(&run->turn, pace, memory_order_relaxed);
+}
+
+static int64_t run_timed(worker *w, thrum__run *run, thrum_task *task, int64_t base)
+{
+    int64_t began = thrum__now(), count = run_from(w, run, task, base);
+    note_pace(run, began, count);
+    return count;
 }
 
 /* A strand's life: from a job that it has found on, until its deque is empty. */
@@ -246,7 +269,11 @@ void thrum__stream_work(worker *w, thrum__run *run, thrum_task *first)
     thrum__run *outer_run = w->run;
     w->root = run->root;
     w->run = run;
-    run_from(w, run, first, thrum__deque_bottom_owner(&w->deque));
+    int64_t base = thrum__deque_bottom_owner(&w->deque);
+    if (w->strands++ % TIMED_EACH == 0)
+        run_timed(w, run, first, base);
+    else
+        run_from(w, run, first, base);
     w->root = outer;
     w->run = outer_run;
     lower(w, run);
@@ -259,16 +286,15 @@ static bool drain(worker *w, thrum__stream *stream, int64_t enough)
     thrum__run *outer_run = w->run, *run = stream->run;
     int64_t base = thrum__deque_bottom_owner(&w->deque);
     thrum_task *task;
-    bool any = false;
+    int64_t began = thrum__now(), count = 0;
     w->root = run->root;
     w->run = run;
-    while (thrum__deque_words(&stream->feeder->deque) > enough && (task = pop(stream->feeder, 0))) {
-        run_from(w, run, task, base);
-        any = true;
-    }
+    while (thrum__deque_words(&stream->feeder->deque) > enough && (task = pop(stream->feeder, 0)))
+        count += run_from(w, run, task, base);
+    note_pace(run, began, count);
     w->root = outer;
     w->run = outer_run;
-    return any;
+    return count > 0;
 }
 
 /* The worker that does this came by it through the post, whose strand is the token: thrum__stream_work gives it back. */
@@ -297,19 +323,48 @@ bool thrum__stream_help(thrum__stream *stream)
     worker *self = thrum__self;
     if (stream->ex->space.places)
         return thrum__place_help(stream->ex->space.places);
-    worker *w = stream->feeder ? enter(stream->ex) : NULL;
-    bool any = w && drain(w, stream, thrum__deque_words(&stream->feeder->deque) / 2);
+    worker *w = enter(stream->ex);
+    bool any = w && stream->feeder && drain(w, stream, thrum__deque_words(&stream->feeder->deque) / 2);
+    if (w && !any)
+        any = thrum__help_once(w, stream->handle, w == self);
     leave(w, self);
     return any;
 }
 
+/* Small jobs are better left to whoever inserts them: to thieves the feeder looks as a worker that has a run of tiny tasks alone
+ * and is getting on with it, or is not (door.c: better_left_alone). */
+static bool mark_small(worker *feeder, thrum__run *run)
+{
+    int64_t pace = atomic_load_explicit(&run->turn, memory_order_relaxed);
+    bool small = pace > 0 && pace < THRUM__SMALL_NS;
+    atomic_store_explicit(&feeder->known_minute, small, memory_order_relaxed);
+    atomic_store_explicit(&feeder->alone_runs, small, memory_order_relaxed);
+    atomic_store_explicit(&feeder->inside, atomic_load_explicit(&feeder->inside, memory_order_relaxed) + 2,
+                          memory_order_release);
+    return small;
+}
+
+void thrum__stream_nap(int64_t ns)
+{
+    worker *self = thrum__self;
+    if (self)
+        thrum__step_aside(self);
+    thrum__sleep_ns(ns);
+    if (self)
+        thrum__step_back(self);
+}
+
 void thrum__stream_lighten(thrum__stream *stream)
 {
-    if (!stream->feeder || thrum__deque_words(&stream->feeder->deque) < HELP_FROM)
+    worker *feeder = stream->feeder;
+    if (!feeder)
+        return;
+    bool small = mark_small(feeder, stream->run);
+    if (thrum__deque_words(&feeder->deque) < (small ? 1 : HELP_FROM))
         return;
     worker *self = thrum__self, *w = enter(stream->ex);
     if (w)
-        drain(w, stream, HELP_UNTIL);
+        drain(w, stream, small ? 0 : HELP_UNTIL);
     leave(w, self);
 }
 
@@ -319,6 +374,8 @@ void thrum__stream_lighten(thrum__stream *stream)
 static void give_token(thrum__stream *stream, worker *w)
 {
     thrum__run *run = stream->run;
+    if (stream->feeder)
+        atomic_store_explicit(&stream->feeder->alone_runs, 0, memory_order_relaxed);
     if (!stream->feeder || !thrum__deque_has_words(&stream->feeder->deque)) {
         lower(w, run);
     } else if (w) {
@@ -333,13 +390,15 @@ static void give_token(thrum__stream *stream, worker *w)
     }
 }
 
-int thrum__stream_end(thrum__stream *stream, const char *what)
+int thrum__stream_may_end(thrum__stream *stream, const char *what)
+{
+    return thrum__may_wait(thrum__self, stream->handle, what);
+}
+
+void thrum__stream_end(thrum__stream *stream)
 {
     thrum_handle *handle = stream->handle;
     worker *self = thrum__self;
-    int err = thrum__may_wait(self, handle, what);
-    if (err)
-        return err;
     thrum__note_awaited(handle, self);
     worker *w = enter(stream->ex);
     give_token(stream, w);
@@ -347,7 +406,6 @@ int thrum__stream_end(thrum__stream *stream, const char *what)
         thrum__wait_as(w, handle, false);
     leave(w, self);
     thrum_wait(handle);
-    return 0;
 }
 
 int thrum__stream_outcome(thrum__stream *stream)

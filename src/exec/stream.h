@@ -30,15 +30,21 @@ void thrum__stream_ready(thrum__job *job);
 void thrum__stream_hold(thrum__job *job);
 void thrum__stream_let_go(thrum__job_owner *owner);
 
-/* Runs some of the stream's jobs in the calling thread, if it may: false if there was none, or it may not. */
+/* Runs some of the stream's jobs in the calling thread, if it may (and on an executor without threads any others, for those may be
+ * waited for): false if there was none, or it may not. */
 bool thrum__stream_help(thrum__stream *stream);
+
+/* Sleeps. Where the caller is a worker, others take its place meanwhile. */
+void thrum__stream_nap(int64_t ns);
 
 /* The same only if very many are ready, which is better than inserting more. */
 void thrum__stream_lighten(thrum__stream *stream);
 
-/* No more jobs until the next begin: waits until all have ended. THRUM_EDEADLOCK in a job of the same stream, and nothing has
- * been done. */
-int thrum__stream_end(thrum__stream *stream, const char *what);
+/* Whether the caller may wait for its end: 0, or THRUM_EDEADLOCK in a job of the same stream. */
+int thrum__stream_may_end(thrum__stream *stream, const char *what);
+
+/* No more jobs until the next begin: waits until all have ended. */
+void thrum__stream_end(thrum__stream *stream);
 
 /* Afterwards, once: 0 or the first error, whose text is then the thread's message. */
 int thrum__stream_outcome(thrum__stream *stream);

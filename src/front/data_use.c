@@ -13,7 +13,7 @@
 
 /* ---- Acquiring ---------------------------------------------------------------------------------------------------- */
 
-static int insert_locked(thrum_flow *flow, thrum_data *data, enum thrum_mode mode, thrum__job **job)
+static int insert_locked(thrum_flow *flow, thrum_data *data, enum thrum_mode mode, bool last, thrum__job **job)
 {
     int err = thrum__flow_close_group(flow, data, mode);
     if (!err && !(*job = thrum__flow_job(flow, THRUM__JOB_FETCH, 1)))
@@ -23,13 +23,14 @@ static int insert_locked(thrum_flow *flow, thrum_data *data, enum thrum_mode mod
     (*job)->access[0].data = data;
     (*job)->access[0].mode = (uint8_t)mode;
     (*job)->kept = true;
+    (*job)->unregisters = last;
     thrum__flow_commit(flow, *job, NULL);
     thrum__flow_order(flow, *job);
     return 0;
 }
 
-/* Waits until the data is at home. The flow then has the job, to be ended by let_go. */
-static int take(thrum_data *data, enum thrum_mode mode, thrum_flow **taken, thrum__job **job)
+/* Waits until the data is at home, and with `last` until nothing uses the handle. The flow then has the job, to be ended by let_go. */
+static int take(thrum_data *data, enum thrum_mode mode, bool last, thrum_flow **taken, thrum__job **job)
 {
     thrum_flow *flow = thrum_flow_new(data->space->ex);
     if (!flow)
@@ -37,7 +38,7 @@ static int take(thrum_data *data, enum thrum_mode mode, thrum_flow **taken, thru
     flow->arrival = thrum__promise_new(data->space->ex);
     int err = flow->arrival ? thrum__flow_enter(flow) : THRUM_ENOMEM;
     if (!err) {
-        err = insert_locked(flow, data, mode, job);
+        err = insert_locked(flow, data, mode, last, job);
         thrum__flow_unlock(flow);
     }
     if (!err) {
@@ -100,7 +101,7 @@ int thrum_data_acquire(thrum_data *data, enum thrum_mode mode, void **ptr)
         err = check_mode(data, mode);
     if (!err)
         err = thrum__data_make_home(data);
-    if (!err && (err = take(data, mode, &flow, &job)))
+    if (!err && (err = take(data, mode, false, &flow, &job)))
         let_go(flow, job);
     if (err)
         return err;
@@ -166,7 +167,7 @@ static int unregister(thrum_data *data, bool bring, const char *what)
     if (err)
         return err;
     bring = bring && data->front.written && !data->owns_home;
-    err = take(data, bring ? THRUM_MODE_RW : THRUM_MODE_W, &flow, &job);
+    err = take(data, bring ? THRUM_MODE_RW : THRUM_MODE_W, true, &flow, &job);
     if (flow)
         let_go(flow, job);
     if (!job)

@@ -104,7 +104,7 @@ static void wait_for_room(thrum_flow *flow)
         if (thrum__stream_help(flow->stream))
             looks = 0;
         else if (looks > LOOKS)
-            thrum__sleep_ns(NAP_NS);
+            thrum__stream_nap(NAP_NS);
         else
             thrum__relax();
     }
@@ -132,7 +132,7 @@ static void job_init(thrum_flow *flow, thrum__job *job, enum thrum__job_kind kin
     job->worker = -1;
     job->count = accesses;
     job->kind = (uint8_t)kind;
-    job->holds_strand = job->commutes = job->first_content = job->kept = job->dissolves = false;
+    job->holds_strand = job->commutes = job->first_content = job->kept = job->dissolves = job->unregisters = false;
     job->placing = NULL;
 }
 
@@ -244,13 +244,29 @@ static int close_groups(thrum_flow *flow, const thrum_item *items, size_t count)
 }
 
 /* Of handles that nobody wrote before: whoever combines has to begin with the neutral element. */
-static void note_reductions(const thrum__job *job)
+static void note_reductions(thrum_flow *flow, const thrum__job *job)
 {
+    flow->reduces = true;
     for (uint32_t i = 0; i < job->count; i++) {
         thrum_data *data = job->access[i].data;
-        if (job->access[i].mode == THRUM_MODE_REDUX && data->front.group != THRUM_MODE_REDUX)
+        if (job->access[i].mode != THRUM_MODE_REDUX)
+            continue;
+        if (data->front.group != THRUM_MODE_REDUX)
             data->reduced_unwritten = !data->front.written;
+        data->reducer = flow;
     }
+}
+
+static int check_worker(const thrum_flow *flow, const thrum_codelet *codelet, int worker)
+{
+    int workers = thrum__own_workers(flow->owner.ex);
+    if (worker < workers)
+        return 0;
+    if (workers == 0)
+        return thrum__fault(THRUM_EINVAL, "thrum_insert of '%s': worker %d, but the executor has no threads",
+                            codelet->name, worker);
+    return thrum__fault(THRUM_EINVAL, "thrum_insert of '%s': worker %d, but the executor has those from 0 to %d",
+                        codelet->name, worker, workers - 1);
 }
 
 int thrum__check_implementation(const thrum_flow *flow, const thrum_codelet *codelet, const thrum__terms_of_job *terms)
@@ -264,10 +280,7 @@ int thrum__check_implementation(const thrum_flow *flow, const thrum_codelet *cod
             "thrum_insert: codelet '%s' has no implementation for processors, and the executor has nothing "
             "else",
             codelet->name);
-    if (terms->worker >= 0 && terms->worker >= thrum_executor_workers(flow->owner.ex))
-        return thrum__fault(THRUM_EINVAL, "thrum_insert of '%s': worker %d, but the executor has those from 0 to %d",
-                            codelet->name, terms->worker, thrum_executor_workers(flow->owner.ex) - 1);
-    return 0;
+    return terms->worker < 0 ? 0 : check_worker(flow, codelet, terms->worker);
 }
 
 /* Where all data is at home, memory is made when the first task that writes it is inserted: so workers just use it. */
@@ -277,8 +290,7 @@ static int check_accesses(const thrum_flow *flow, const thrum_codelet *codelet, 
     int err = 0;
     for (uint32_t i = 0; i < count && !err; i++) {
         err = thrum__access_check(codelet, access[i].data, (enum thrum_mode)access[i].mode, "thrum_insert");
-        if (!err && !flow->space->places && __builtin_expect(!access[i].data->home.ptr, 0) &&
-            access[i].mode != THRUM_MODE_SCRATCH)
+        if (!err && !flow->space->places && access[i].mode != THRUM_MODE_SCRATCH)
             err = thrum__data_make_home(access[i].data);
     }
     return err;
@@ -295,7 +307,7 @@ static void add_job(thrum_flow *flow, thrum__job *job, const thrum_codelet *code
     job->commutes = terms->commutes;
     thrum__flow_commit(flow, job, terms->arg);
     if (terms->reduces)
-        note_reductions(job);
+        note_reductions(flow, job);
     flow->count++;
     thrum__flow_order(flow, job);
 }
@@ -372,13 +384,38 @@ static void clear_jobs(thrum_flow *flow, bool all)
     thrum__lock_give(&flow->space->lock);
 }
 
+/* Graphs, which do not know of groups, may use the handles when the flows have been waited for: so the flow that was the last to
+ * reduce into one puts its copies together. */
+static int close_reductions_locked(thrum_flow *flow)
+{
+    int err = 0;
+    for (thrum_data *data = flow->space->first; data && !err; data = data->next)
+        if (data->front.group == THRUM_MODE_REDUX && data->reducer == flow)
+            err = thrum__flow_close_group(flow, data, THRUM_MODE_RW);
+    return err;
+}
+
+static void close_reductions(thrum_flow *flow)
+{
+    if (!flow->reduces)
+        return;
+    flow->reduces = false;
+    thrum__lock_take(&flow->space->lock);
+    int err = close_reductions_locked(flow);
+    thrum__flow_unlock(flow);
+    if (err)
+        thrum__flow_fail(flow, err);
+}
+
 static int wait_for_all(thrum_flow *flow, const char *what)
 {
     if (!flow->begun)
         return 0;
-    int err = thrum__stream_end(flow->stream, what);
+    int err = thrum__stream_may_end(flow->stream, what);
     if (err)
         return err;
+    close_reductions(flow);
+    thrum__stream_end(flow->stream);
     flow->begun = false;
     clear_jobs(flow, false);
     err = thrum__stream_outcome(flow->stream);

@@ -33,7 +33,8 @@ struct thrum_flow {
     thrum__job_owner owner;
     thrum__space *space;
     thrum__stream *stream;
-    bool begun; /* the stream takes jobs */
+    bool begun;   /* the stream takes jobs */
+    bool reduces; /* some of its jobs since then have reduced */
     int code;   /* the first error of an insertion */
     size_t window;
     uint64_t count;

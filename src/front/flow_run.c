@@ -24,7 +24,7 @@ static bool is_empty(const thrum__job *job)
 /* ---- Ready -------------------------------------------------------------------------------------------------------- */
 
 /* Jobs that do nothing end at once, and may make others ready that do nothing either: those are kept in a list, so that the
- * stack does not grow with their number. */
+ * stack does not grow with their number. There they need a strand: the one of whoever made them ready may go before. */
 static _Thread_local struct {
     thrum__job *first;
     bool ending;
@@ -32,6 +32,8 @@ static _Thread_local struct {
 
 static void end_at_once(thrum__job *job)
 {
+    if (at_once.ending && !job->holds_strand)
+        thrum__stream_hold(job);
     job->next = at_once.first;
     at_once.first = job;
     if (at_once.ending)
@@ -215,11 +217,19 @@ static bool is_cancelled(const thrum__job *job)
     return thrum__is_cancelled(__atomic_load_n(&job->owner->root->attention, __ATOMIC_RELAXED));
 }
 
+/* Copies that are not combined begin anew with the next group. */
+static void leave_out(const thrum__job *job)
+{
+    thrum__reduction *reduction = job->kind == THRUM__JOB_COMBINE ? job->access[0].data->reduction : NULL;
+    for (size_t i = 0; reduction && i < reduction->count; i++)
+        reduction->copies[i]->begun = false;
+}
+
 void thrum__flow_run(void *arg)
 {
     thrum__job *job = arg;
     if (__builtin_expect(is_cancelled(job), 0))
-        ;
+        leave_out(job);
     else if (job->kind == THRUM__JOB_COMBINE)
         thrum__combine_at_home(job->access[0].data, job->first_content);
     else

@@ -35,7 +35,8 @@ struct thrum__access;
 typedef struct thrum__front {
     struct thrum__access *last;    /* the last access that all newer ones wait for; NULL: none that has not ended */
     struct thrum__access *members; /* the newest group after it (readers, commuters or reducers), the newest first */
-    uint8_t group;                 /* their mode; 0: none */
+    struct thrum__access *scratch; /* accesses that have no order; but the handle must not go before them */
+    uint8_t group;                 /* the members' mode; 0: none */
     bool written;                  /* it has content for whoever comes next */
     bool acquired;
 } thrum__front;
@@ -72,6 +73,7 @@ struct thrum_data {
     struct thrum__replicas *replicas;   /* where its content is; NULL: at home, and nowhere else ever */
     struct thrum__reduction *reduction; /* model/reduction.h; NULL: none */
     bool reduced_unwritten;             /* its reducers found no content: with the space's lock */
+    const struct thrum_flow *reducer;   /* the flow of the newest of them; likewise, and only to be compared */
     bool dissolved;                     /* a part whose partition has ended: with the space's lock */
     struct thrum_flow *acquired;        /* by the main program, with this job: see front/data_use.c */
     struct thrum__job *acquired_by;
@@ -177,10 +179,9 @@ bool thrum__data_alike(const thrum_data *a, const thrum_data *b);
  * on parts change values and columns, and what they write to row_start ends with the part. A part may have no values at all:
  * then extent[0] is 0. */
 int thrum__data_cut(thrum_data *data, const thrum_cut *cut, const char *what);
-/* The parts are retired, or, with `keep`, only taken away from the whole: then the caller has them, and the array `parts`, which
- * it frees with thrum__free. */
+/* The parts are retired, or, with `keep`, only taken away from the whole: then the caller has them, and the array `parts`. */
 void thrum__data_uncut(thrum_data *data, bool keep);
-/* The array that held them, in the latter case. */
+/* Frees that array. */
 void thrum__data_parts_free(thrum_data **parts);
 
 #endif

@@ -61,6 +61,7 @@ typedef struct thrum__job {
     bool commutes;                    /* some access does */
     bool kept;                        /* of FETCH: others wait on until the main program gives the data back */
     bool dissolves;                   /* of FETCH: its accesses but the first are parts, which end with it */
+    bool unregisters;                 /* of FETCH: its first access does */
     bool first_content;               /* of COMBINE: there was no content before */
     _Atomic uint8_t ended;            /* nobody touches it any more: its memory can be used again */
     struct thrum__placing *placing;   /* the part of exec/place.h; NULL where there is no policy */

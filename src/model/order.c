@@ -69,11 +69,16 @@ static void wait_for_members(insertion *i, thrum__access *members)
 
 /* ---- Fronts ------------------------------------------------------------------------------------------------------- */
 
+static void drop_list(thrum__access **list)
+{
+    for (thrum__access *member = *list; member; member = member->older)
+        member->in_front = false;
+    *list = NULL;
+}
+
 static void drop_members(thrum__front *front)
 {
-    for (thrum__access *member = front->members; member; member = member->older)
-        member->in_front = false;
-    front->members = NULL;
+    drop_list(&front->members);
     front->group = 0;
 }
 
@@ -86,11 +91,17 @@ static void become_last(thrum__front *front, thrum__access *access)
     access->in_front = true;
 }
 
+/* Also for those without an order: `front->scratch`. */
+static void join_list(thrum__access **list, thrum__access *access)
+{
+    access->older = *list;
+    access->in_front = true;
+    *list = access;
+}
+
 static void join_group(thrum__front *front, thrum__access *access)
 {
-    access->older = front->members;
-    access->in_front = true;
-    front->members = access;
+    join_list(&front->members, access);
     front->group = access->mode;
 }
 
@@ -103,11 +114,17 @@ enum thrum__closing thrum__order_closing(const thrum__front *front, enum thrum_m
     return mode == THRUM_MODE_W || mode == THRUM_MODE_RW ? THRUM__CLOSE_NOTHING : THRUM__CLOSE_JOIN;
 }
 
+static bool is_last_use(const thrum__job *job, const thrum__access *access)
+{
+    return access->number ? job->dissolves : job->unregisters;
+}
+
 static void insert_access(insertion *i, thrum__access *access)
 {
     thrum__front *front = &access->data->front;
     switch ((enum thrum_mode)access->mode) {
     case THRUM_MODE_SCRATCH:
+        join_list(&front->scratch, access);
         return;
     case THRUM_MODE_W:
     case THRUM_MODE_RW:
@@ -115,6 +132,10 @@ static void insert_access(insertion *i, thrum__access *access)
             wait_for_members(i, front->members);
         else
             wait_for_last(i, access, front->last);
+        if (__builtin_expect(front->scratch != NULL, 0) && is_last_use(i->job, access)) {
+            wait_for_members(i, front->scratch);
+            drop_list(&front->scratch);
+        }
         become_last(front, access);
         break;
     case THRUM_MODE_R:
@@ -161,9 +182,8 @@ void thrum__order_end(thrum__job *job, thrum__ready_fn *ready)
 }
 
 /* All members that have ended leave at once, so that long lists are gone through seldom. */
-static void forget_members(thrum__front *front)
+static void forget_ended(thrum__access **at)
 {
-    thrum__access **at = &front->members;
     while (*at) {
         thrum__access *member = *at;
         if (has_ended(thrum__job_of(member))) {
@@ -173,6 +193,11 @@ static void forget_members(thrum__front *front)
             at = &member->older;
         }
     }
+}
+
+static void forget_members(thrum__front *front)
+{
+    forget_ended(&front->members);
     if (!front->members && front->group != THRUM_MODE_REDUX)
         front->group = 0;
 }
@@ -180,6 +205,7 @@ static void forget_members(thrum__front *front)
 void thrum__order_clear(thrum__front *front)
 {
     drop_members(front);
+    drop_list(&front->scratch);
     if (front->last)
         front->last->in_front = false;
     front->last = NULL;
@@ -195,6 +221,8 @@ void thrum__order_forget(thrum__job *job)
         if (front->last == access) {
             front->last = NULL;
             access->in_front = false;
+        } else if (access->mode == THRUM_MODE_SCRATCH) {
+            forget_ended(&front->scratch);
         } else {
             forget_members(front);
         }

@@ -9,6 +9,7 @@
  *   writes       waits for all members, or for `last` if there are none; is `last` then
  *   commutes     waits for `last`, joins the commuters; excluded from each other when they are ready (below)
  *   reduces      waits for `last`, joins the reducers
+ *   scratch      waits for nothing, and nothing for it but the handle's end: a list of its own
  *
  * A group that is followed by another group, not by one writer, is closed by a *join*: a job of order's own that waits for all
  * members and is `last` then. So edges are as many as accesses, not as many as pairs. Reducers are always closed, by the job that

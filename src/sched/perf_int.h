@@ -87,7 +87,10 @@ thrum__perf_row *thrum__perf_row_of(const char *codelet, enum thrum_arch arch, u
 /* Calls `each` for all rows. With the lock. */
 void thrum__perf_each(void (*each)(thrum__perf_row *row, void *ctx), void *ctx);
 
-/* ---- The file: perf_file.c ---------------------------------------------------------------------------------------- */
+/* ---- The file: perf_file.c, perf_read.c --------------------------------------------------------------------------- */
+
+#define THRUM__PERF_FIRST_LINE "thrum models 1\n"
+#define THRUM__PERF_PICOSECONDS 1e12
 
 enum { THRUM__PERF_PATH = sizeof((thrum_models_info *)0)->file };
 
@@ -102,5 +105,11 @@ int thrum__perf_read(const char *path);
 int thrum__perf_lock_file(const char *path, int *lock);
 /* Reads, puts together, and writes all. A file that is none is moved aside, to PATH.broken. With both locks. */
 int thrum__perf_write(const char *path);
+
+/* What both halves share: a worker's kind as a word; a number that stands for a row as the file has it, never 0; and a
+ * sentence for what the system refused. */
+const char *thrum__perf_arch_name(enum thrum_arch arch);
+uint64_t thrum__perf_stat_number(const thrum__perf_stat *stat);
+int thrum__perf_cannot(const char *what, const char *path);
 
 #endif

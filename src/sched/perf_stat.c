@@ -12,8 +12,7 @@
  *  2. From then on a sample more than 5 deviations from the mean is dropped. A deviation counts as at least a tenth of
  *     the mean, so that very regular times do not make everything else an exception.
  *  3. What lasts is followed: dropped samples are set aside too, and when 8 come in a row, the mean begins anew with
- *     them, by rule 1. It also begins anew, from nothing, when more than half as many samples have been dropped as
- *     taken.
+ *     them, by rule 1. It also begins anew, from nothing, when more have been dropped than half of those taken, and 8.
  *  4. Small changes are followed because no sample counts for less than 1/512 of the mean.
  */
 #include "sched/perf_int.h"
@@ -79,7 +78,7 @@ static void set_aside(thrum__perf_stat *stat, double seconds)
 static void drop(thrum__perf_stat *stat, double seconds)
 {
     stat->off++;
-    if (2 * stat->off > stat->count + 2 * THRUM__PERF_ASIDE) { /* rule 3, its second half */
+    if (stat->off > stat->count / 2 + THRUM__PERF_ASIDE) { /* rule 3, its second half */
         stat->dropped += (uint64_t)stat->asides;
         stat->count = stat->off = 0;
         stat->asides = 0;

@@ -12,7 +12,7 @@ static void add_one(const thrum_buffer *b, const void *arg)
 
 static void times(const thrum_buffer *b, const void *arg)
 {
-    *(long *)b[0].ptr *= *(const long *)arg;
+    *(unsigned long *)b[0].ptr *= *(const unsigned long *)arg; /* wraps around */
 }
 
 static void copy(const thrum_buffer *b, const void *arg)

@@ -48,7 +48,7 @@ static thrum__shape random_shape(struct random *random, uint32_t least_dims)
 static struct array random_array(struct random *random, const thrum__shape *shape)
 {
     struct array array = {.shape = *shape};
-    size_t reach = 1, count = 1;
+    size_t reach = 1;
     for (uint32_t d = 0; d < shape->dims; d++) {
         size_t kind = random_below(random, 3);
         array.shape.stride[d] = d == 0      ? 1
@@ -57,7 +57,6 @@ static struct array random_array(struct random *random, const thrum__shape *shap
         if (array.shape.stride[d] < reach)
             array.shape.stride[d] = reach;
         reach += (shape->extent[d] - 1) * array.shape.stride[d];
-        count *= shape->extent[d];
     }
     array.bytes = reach * shape->elem;
     array.memory = random_bytes(random, array.bytes);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Random programs on data against a sequential oracle: thousands of seeds, each replayable. See data_programs.h.
+ */
+#include "data_programs.h"
+#include "stress.h"
+
+#include <pthread.h>
+
+static struct stress stress;
+
+static const thrum_config stealing[] = {
+    {.threadless = true},
+    {.workers = 1},
+    {.workers = 2},
+    {.workers = 3},
+    {.workers = 4},
+    {.workers = 1, .callers = THRUM_CALLERS_BLOCK},
+    {.workers = 2, .callers = THRUM_CALLERS_BLOCK},
+};
+
+struct setting {
+    thrum_config config;
+    thrum_executor *kept;
+};
+
+/* One of each is made when first asked for and kept; now and then one is made for a program alone. */
+static thrum_executor *take_executor(struct setting *setting, bool own)
+{
+    if (!own && setting->kept)
+        return setting->kept;
+    thrum_executor *ex = thrum_executor_new(&setting->config);
+    if (!ex)
+        print_error("no executor: %s\n", thrum_message(NULL));
+    assert_non_null(ex);
+    if (!own)
+        setting->kept = ex;
+    return ex;
+}
+
+struct follower {
+    struct data_program *program;
+    uint64_t seed;
+    thrum_executor *ex;
+    bool threadless, fails;
+};
+
+static void *follow(void *arg)
+{
+    struct follower *follower = arg;
+    program_run(follower->program, follower->seed, follower->ex, follower->threadless, follower->fails);
+    return NULL;
+}
+
+static void check_program(struct stress_course *course, const struct data_program *program, const struct setting *setting)
+{
+    if (!program->wrong)
+        return;
+    print_error("%d workers%s%s, policy %s, devices %s\n", setting->config.workers,
+                setting->config.threadless ? ", threadless" : "",
+                setting->config.callers == THRUM_CALLERS_BLOCK ? ", callers block" : "",
+                setting->config.policy ? setting->config.policy : "none",
+                setting->config.devices ? setting->config.devices : "none");
+    stress_fail(course, program->sentence);
+}
+
+/* One program, or two at once by two threads on handles of their own. */
+static void trial(struct stress_course *course, struct setting *settings, size_t count)
+{
+    static struct data_program programs[2];
+    struct random random = random_new(course->seed);
+    struct setting *setting = &settings[random_below(&random, count)];
+    bool own = random_chance(&random, 5), two = random_chance(&random, 15);
+    thrum_executor *ex = take_executor(setting, own);
+    struct follower other = {&programs[1], random_next(&random), ex, setting->config.threadless,
+                             random_chance(&random, 15)};
+    pthread_t thread;
+    if (two)
+        pthread_create(&thread, NULL, follow, &other);
+    program_run(&programs[0], random_next(&random), ex, setting->config.threadless, random_chance(&random, 15));
+    if (two)
+        pthread_join(thread, NULL);
+    for (int i = 0; i <= two; i++)
+        check_program(course, &programs[i], setting);
+    if (own)
+        stress_check(course, thrum_executor_free(ex) == 0);
+}
+
+static void all_trials(struct setting *settings, size_t count, const char *what)
+{
+    struct stress_course course = stress_course(&stress);
+    while (stress_next(&course))
+        trial(&course, settings, count);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(thrum_executor_free(settings[i].kept), 0);
+    stress_report(&course, what);
+}
+
+TEST(random_programs_compute_what_the_oracle_says_where_workers_steal)
+{
+    static struct setting settings[COUNT_OF(stealing)];
+    for (size_t i = 0; i < COUNT_OF(stealing); i++)
+        settings[i] = (struct setting){.config = stealing[i]};
+    all_trials(settings, COUNT_OF(stealing), "programs");
+}
+
+int main(int argc, char **argv)
+{
+    cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_programs_compute_what_the_oracle_says_where_workers_steal),
+    };
+    stress = stress_begin(argv[0], 4);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
