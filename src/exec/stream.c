@@ -36,10 +36,11 @@ struct thrum__stream {
     thrum__run *run;
     thrum_task adopt; /* posted with the token: whoever takes it drains the feeder */
     thrum__post post;
+    int64_t pace; /* of its last run: see note_pace */
 };
 
 enum { HELP_FROM = 512, HELP_UNTIL = 256 }; /* ready jobs in the feeder's deque */
-enum { TIMED_EACH = 32 };                    /* of the times that a worker takes up jobs */
+enum { TIMED_EACH = 32 };                   /* of the times that a worker takes up jobs */
 
 /* ---- Feeders ------------------------------------------------------------------------------------------------------ */
 
@@ -116,6 +117,7 @@ int thrum__stream_begin(thrum__stream *stream, thrum__job_owner *owner)
     }
     run_init(run, handle);
     atomic_fetch_add_explicit(&stream->ex->streaming, 1, memory_order_relaxed);
+    atomic_store_explicit(&run->turn, stream->pace, memory_order_relaxed);
     stream->handle = handle;
     stream->run = run;
     owner->root = handle->root;
@@ -337,7 +339,8 @@ static bool mark_small(worker *feeder, thrum__run *run)
 {
     int64_t pace = atomic_load_explicit(&run->turn, memory_order_relaxed);
     bool small = pace > 0 && pace < THRUM__SMALL_NS;
-    atomic_store_explicit(&feeder->known_minute, small, memory_order_relaxed);
+    atomic_store_explicit(&feeder->left_ns, small ? INT64_MAX : 0, memory_order_relaxed);
+    atomic_store_explicit(&feeder->began_on, -1, memory_order_relaxed); /* whoever inserts may be anywhere */
     atomic_store_explicit(&feeder->alone_runs, small, memory_order_relaxed);
     atomic_store_explicit(&feeder->inside, atomic_load_explicit(&feeder->inside, memory_order_relaxed) + 2,
                           memory_order_release);
@@ -374,6 +377,7 @@ void thrum__stream_lighten(thrum__stream *stream)
 static void give_token(thrum__stream *stream, worker *w)
 {
     thrum__run *run = stream->run;
+    stream->pace = atomic_load_explicit(&run->turn, memory_order_relaxed);
     if (stream->feeder)
         atomic_store_explicit(&stream->feeder->alone_runs, 0, memory_order_relaxed);
     if (!stream->feeder || !thrum__deque_has_words(&stream->feeder->deque)) {
