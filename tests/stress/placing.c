@@ -162,8 +162,8 @@ static void must(trial *t, int err)
 
 static int settings(trial *t, thrum_item *items, int count, const order *o)
 {
-    items[count++] = (thrum_item)THRUM_ARG(*o);
-    items[count++] = (thrum_item)THRUM_PRIORITY((int)random_below(&t->random, 5) - 2);
+    items[count++] = THRUM_ARG(*o);
+    items[count++] = THRUM_PRIORITY((int)random_below(&t->random, 5) - 2);
     return count;
 }
 
@@ -205,13 +205,13 @@ static void step_mix(trial *t, int handle)
     order o = {random_next(&t->random), 0};
     uint64_t *x = &t->expected[handle][p.from];
     used[handle] = true;
-    items[0] = (thrum_item)THRUM_RW(p.data);
+    items[0] = THRUM_RW(p.data);
     for (size_t i = 0; i < p.length; i++)
         x[i] = x[i] * 3 + o.value;
     for (int other; o.readers < 3 && random_chance(&t->random, 60) && (other = other_written(t, used)) >= 0;) {
         piece q = some_piece(t, other);
         used[other] = random_chance(&t->random, 80); /* else it may be read twice */
-        items[++o.readers] = (thrum_item)THRUM_R(q.data);
+        items[++o.readers] = THRUM_R(q.data);
         for (size_t i = 0; i < p.length; i++)
             x[i] += t->expected[other][q.from + i % q.length];
     }
@@ -224,7 +224,7 @@ static void step_fill(trial *t, int handle)
     thrum_item items[8];
     piece p = some_piece(t, handle);
     order o = {random_next(&t->random), 0};
-    items[0] = (thrum_item)THRUM_W(p.data);
+    items[0] = THRUM_W(p.data);
     int count = settings(t, items, 1, &o);
     must(t, thrum_insert_items(t->flow, &fills[somewhere(t)], items, (size_t)count));
     for (size_t i = 0; i < p.length; i++)
@@ -239,7 +239,7 @@ static void step_add(trial *t, int handle, enum thrum_mode mode)
     for (size_t left = random_between(&t->random, 1, 6); left > 0; left--) {
         thrum_item items[8];
         order o = {random_next(&t->random), 0};
-        items[0] = (thrum_item)THRUM_ACCESS(mode, p.data);
+        items[0] = THRUM_ACCESS(mode, p.data);
         int count = settings(t, items, 1, &o);
         int where = mode == THRUM_MODE_REDUX && random_chance(&t->random, 70) ? 0 : somewhere(t);
         if (mode == THRUM_MODE_REDUX && where == 2 && t->has_cpu)
@@ -255,8 +255,8 @@ static void step_scratch(trial *t, int handle)
     thrum_item items[8];
     piece p = some_piece(t, handle);
     order o = {random_next(&t->random), 0};
-    items[0] = (thrum_item)THRUM_RW(p.data);
-    items[1] = (thrum_item)THRUM_SCRATCH(t->data[(handle + 1) % HANDLES]);
+    items[0] = THRUM_RW(p.data);
+    items[1] = THRUM_SCRATCH(t->data[(handle + 1) % HANDLES]);
     if (t->parts[(handle + 1) % HANDLES])
         return;
     int count = settings(t, items, 2, &o);
