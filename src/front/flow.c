@@ -259,8 +259,10 @@ static void note_reductions(thrum_flow *flow, const thrum__job *job)
             continue;
         if (data->front.group != THRUM_MODE_REDUX)
             data->reduced_unwritten = !data->front.written;
-        if (data->reduction->begun_by_graph) /* which has ended, and nothing of flows has been under way since */
-            thrum__reduction_reset(data->reduction, false);
+        if (data->reduction->begun_by_graph) { /* which has ended, and nothing of flows has been under way since */
+            thrum__reduction_reset(data->reduction);
+            data->reduction->begun_by_graph = false;
+        }
         data->reducer = flow;
     }
 }
