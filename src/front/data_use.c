@@ -44,6 +44,8 @@ static int take(thrum_data *data, enum thrum_mode mode, bool last, thrum_flow **
     if (!err) {
         thrum_wait(flow->arrival);
         err = thrum__root_code(flow->owner.root);
+    } else if (flow->arrival) {
+        thrum__promise_keep(flow->arrival); /* nobody else will */
     }
     thrum_release(flow->arrival);
     flow->arrival = NULL;
