@@ -326,7 +326,8 @@ static size_t arg_bytes(const thrum_item *items, size_t count)
 {
     size_t bytes = 0;
     for (size_t i = 0; items && i < count; i++)
-        bytes += items[i].kind == THRUM_ITEM_ARG ? items[i].bytes : 0;
+        if (items[i].kind == THRUM_ITEM_ARG && items[i].bytes <= THRUM__ARG_MOST)
+            bytes += items[i].bytes;
     return bytes;
 }
 
