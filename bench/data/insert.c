@@ -195,7 +195,10 @@ static void *open_insert(const bench_request *request)
 {
     insert_state *state = bench_alloc(1, sizeof *state);
     check_small_flow(request->variant, request->workers);
-    state->flow = insert_flow_new(INSERT_TASKS / request->shrink, request->variant);
+    uint32_t divisor = insert_divisor(request->variant, request->workers);
+    if (divisor < request->shrink)
+        divisor = request->shrink;
+    state->flow = insert_flow_new(INSERT_TASKS / divisor, request->variant);
     state->runtime = bench_is_bad() ? NULL : insert_begin(state->flow, request->workers);
     if (state->runtime)
         return state;

@@ -47,6 +47,9 @@ void insert_flow_free(insert_flow *flow);
 
 typedef struct insert_runtime insert_runtime;
 
+/* Normally 1: what the number of tasks is divided by where the implementation would not end with all of them. */
+uint32_t insert_divisor(int accesses, int workers);
+
 /* Threads, and a handle for each cell. NULL: failed, and bench_bad was called. */
 insert_runtime *insert_begin(const insert_flow *flow, int workers);
 
