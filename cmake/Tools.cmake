@@ -16,4 +16,5 @@ elseif(tool_sources)
         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
         INSTALL_RPATH $ORIGIN/${bin_to_lib})
     install(TARGETS thrum_command)
+    include(cmake/Apps.cmake)
 endif()

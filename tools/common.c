@@ -4,6 +4,7 @@
 #include "common.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,27 @@ int tool_parse(struct tool_arguments *arguments, int argc, char **argv)
                 return code;
         }
     }
+    return TOOL_GO_ON;
+}
+
+/* ---- Numbers ----------------------------------------------------------------------------------------------------- */
+
+int tool_read_count(const char *verb, const char *option, const char *text, uint64_t *count)
+{
+    char *end, *end_of_power;
+    long double number = strtold(text, &end), power = 1;
+    bool known = end != text && *text >= '0' && *text <= '9';
+    if (known && *end == '^') {
+        power = strtold(end + 1, &end_of_power);
+        known = end_of_power != end + 1 && end[1] >= '0' && end[1] <= '9';
+        end = end_of_power;
+        number = known ? powl(number, power) : number;
+    }
+    if (!known || *end || number != floorl(number))
+        return tool_misuse(verb, "%s is '%s'; it must be a whole number, such as 1000, 1e6 or 2^19.", option, text);
+    if (number >= 0x1p63L)
+        return tool_misuse(verb, "%s is '%s', which is beyond 2^63 - 1.", option, text);
+    *count = (uint64_t)number;
     return TOOL_GO_ON;
 }
 

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 enum { TOOL_DONE = 0, TOOL_FAILED = 1, TOOL_USAGE = 2 };
@@ -46,6 +47,9 @@ enum { TOOL_GO_ON = -1 };
 /* Sorts the arguments into options and words. TOOL_GO_ON, or the exit code when help was printed or a word was wrong.
  * "--" ends the options; "-" alone is a word. */
 int tool_parse(struct tool_arguments *arguments, int argc, char **argv);
+
+/* Reads the value of an option: "1000", "1e6" or "2^19", below 2^63. TOOL_GO_ON, or TOOL_USAGE after a sentence. */
+int tool_read_count(const char *verb, const char *option, const char *text, uint64_t *count);
 
 /* The whole file, a zero byte behind it; "-" is standard input. On failure NULL, and a sentence without a full stop in
  * `why`. */

@@ -6,7 +6,6 @@
 #include "common.h"
 #include "loop_sim.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -77,25 +76,9 @@ struct request {
 
 /* ---- Numbers ------------------------------------------------------------------------------------------------------ */
 
-/* "1000", "1e6" or "2^19". */
 static int read_count(const char *option, const char *text, uint64_t *count)
 {
-    char *end, *end_of_power;
-    errno = 0;
-    long double number = strtold(text, &end), power = 1;
-    bool known = end != text && *text >= '0' && *text <= '9';
-    if (known && *end == '^') {
-        power = strtold(end + 1, &end_of_power);
-        known = end_of_power != end + 1 && end[1] >= '0' && end[1] <= '9';
-        end = end_of_power;
-        number = known ? powl(number, power) : number;
-    }
-    if (!known || *end || number != floorl(number))
-        return tool_misuse(LOOP_SIM, "%s is '%s'; it must be a whole number, such as 1000, 1e6 or 2^19.", option, text);
-    if (number >= 0x1p63L)
-        return tool_misuse(LOOP_SIM, "%s is '%s', which is beyond 2^63 - 1.", option, text);
-    *count = (uint64_t)number;
-    return TOOL_GO_ON;
+    return tool_read_count(LOOP_SIM, option, text, count);
 }
 
 /* A count that a word of 32 bits holds, and not 0. */

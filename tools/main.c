@@ -5,6 +5,8 @@
 #include "commands.h"
 #include "common.h"
 
+#include "apps/verbs.h"
+
 #include <thrum/thrum.h>
 
 #include <errno.h>
@@ -19,6 +21,10 @@ static const struct verb {
     {"graph", thrum_cmd_graph, "checks, measures or draws a graph that is written in DOT"},
     {"trace", thrum_cmd_trace, "sums up the trace of a run"},
     {"loop-sim", thrum_cmd_loop_sim, "simulates loops that are handed out in chunks"},
+    {"cholesky", thrum_cmd_cholesky, "factorizes a symmetric matrix by tiles"},
+    {"qr", thrum_cmd_qr, "factorizes a matrix by tiles"},
+    {"life", thrum_cmd_life, "plays the game of life in three dimensions"},
+    {"kmeans", thrum_cmd_kmeans, "finds clusters of points, in a graph with a loop"},
     {"bench", thrum_cmd_bench, "measures thrum against other task runtimes"},
     {"tour", thrum_cmd_tour, "runs everything once and writes a page about it"},
 };

@@ -276,16 +276,27 @@ static void sum_up_stats(struct trace *trace)
     }
 }
 
+/* "worker 3", and with a domain or a device before it "emu 0 worker 1". */
+static bool names_worker(const char *label)
+{
+    static const char word[] = "worker";
+    const char *number = strrchr(label, ' ');
+    size_t length = number ? (size_t)(number - label) : strlen(label), size = sizeof word - 1;
+    if (length < size || strncmp(label + length - size, word, size) != 0)
+        return false;
+    return length == size || label[length - size - 1] == ' ';
+}
+
 /* Where workers are named as such, every other lane is a helper; those that did nothing are left out. */
 static void tell_helpers(struct trace *trace)
 {
     for (size_t i = 0; i < trace->lane_count; i++)
-        trace->workers += strncmp(trace->lanes[i].label, "worker", 6) == 0;
+        trace->workers += names_worker(trace->lanes[i].label);
     if (trace->workers == 0)
         trace->workers = trace->lane_count;
     else
         for (size_t i = 0; i < trace->lane_count; i++)
-            trace->lanes[i].helper = strncmp(trace->lanes[i].label, "worker", 6) != 0;
+            trace->lanes[i].helper = !names_worker(trace->lanes[i].label);
 }
 
 static bool uses_lane(const struct trace *trace, size_t lane)

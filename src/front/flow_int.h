@@ -35,7 +35,7 @@ struct thrum_flow {
     thrum__stream *stream;
     bool begun;   /* the stream takes jobs */
     bool reduces; /* some of its jobs since then have reduced */
-    int code;   /* the first error of an insertion */
+    int code;     /* the first error of an insertion */
     size_t window;
     uint64_t count;
     thrum__job_store store;
@@ -94,7 +94,7 @@ int thrum__check_implementation(const thrum_flow *flow, const thrum_codelet *cod
 int thrum__flow_begin(thrum_flow *flow);
 /* The flow keeps the thread's last error; returns the code. */
 int thrum__flow_fail(thrum_flow *flow, int code);
-/* Before a change: the flow's first error, if it has one. */
+/* Before a change: the flow's first error, if it has one, with its sentence. */
 int thrum__flow_error(const thrum_flow *flow);
 /* Takes the space's lock, to insert; waits before where the window is full. Or the flow's error. */
 int thrum__flow_enter(thrum_flow *flow);

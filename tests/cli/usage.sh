@@ -10,12 +10,12 @@ version=$(sed -n 's/^#define THRUM_VERSION_[A-Z]* //p' "$source_tree/include/thr
 for word in help --help -h; do
     expect 0 $word
     is_content
-    for verb in info graph trace loop-sim bench tour; do
+    for verb in info graph trace loop-sim cholesky qr life kmeans bench tour; do
         says "  $verb "
     done
 done
 
-for verb in info graph trace loop-sim bench tour; do
+for verb in info graph trace loop-sim cholesky qr life kmeans bench tour; do
     expect 0 $verb --help
     is_content
     grep -qi "^usage: thrum $verb" "$folder/output" || trouble "does not begin with how it is used"
@@ -31,11 +31,11 @@ complains "usage: thrum VERB"
 expect 2 grpah
 is_silent
 complains "unknown verb 'grpah'; did you mean 'graph'?"
-complains "info, graph, trace, loop-sim, bench, tour"
+complains "info, graph, trace, loop-sim, cholesky, qr, life, kmeans, bench, tour"
 
 expect 2 zzzzzzzz
 complains "unknown verb 'zzzzzzzz'"
-complains "info, graph, trace, loop-sim, bench, tour"
+complains "info, graph, trace, loop-sim, cholesky, qr, life, kmeans, bench, tour"
 ! grep -q 'did you mean' "$folder/errors" || trouble "suggests a word for one that is like none"
 
 expect 2 --verison

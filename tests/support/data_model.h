@@ -162,7 +162,7 @@ static inline bool has_shape(const thrum_buffer *b, const struct view *view)
 
 /* ---- What tasks do ------------------------------------------------------------------------------------------------ */
 
-struct use {
+struct model_use {
     struct view *view;
     enum thrum_mode mode;
 };
@@ -184,7 +184,7 @@ static inline bool mode_writes(enum thrum_mode mode)
     return mode != THRUM_MODE_R && mode != THRUM_MODE_SCRATCH;
 }
 
-static inline uint64_t hash_of_reads(const struct use *use, size_t uses, uint64_t seed, words_of_uses value)
+static inline uint64_t hash_of_reads(const struct model_use *use, size_t uses, uint64_t seed, words_of_uses value)
 {
     uint64_t hash = seed;
     for (size_t i = 0; i < uses; i++)
@@ -194,7 +194,7 @@ static inline uint64_t hash_of_reads(const struct use *use, size_t uses, uint64_
 }
 
 /* Changes what was read into what is written; returns what stands for all that was read. */
-static inline uint64_t effect(const struct use *use, size_t uses, uint64_t seed, words_of_uses value)
+static inline uint64_t effect(const struct model_use *use, size_t uses, uint64_t seed, words_of_uses value)
 {
     uint64_t hash = hash_of_reads(use, uses, seed, value);
     for (size_t i = 0; i < uses; i++)
@@ -211,16 +211,15 @@ static inline uint64_t effect(const struct use *use, size_t uses, uint64_t seed,
 }
 
 /* The oracle's way: `instead` stands for the object `of`, where a graph has been bound so. */
-static inline uint64_t oracle_step(const struct use *use, size_t uses, uint64_t seed, const struct object *of,
+static inline uint64_t oracle_step(const struct model_use *use, size_t uses, uint64_t seed, const struct object *of,
                                    struct object *instead)
 {
     words_of_uses value;
     for (size_t i = 0; i < uses; i++) {
         const struct object *object = use[i].view->object == of ? instead : use[i].view->object;
         for (size_t k = 0; k < use[i].view->words; k++)
-            value[i][k] = use[i].mode == THRUM_MODE_REDUX && !use[i].view->written
-                              ? 0
-                              : object->value[use[i].view->index[k]];
+            value[i][k] =
+                use[i].mode == THRUM_MODE_REDUX && !use[i].view->written ? 0 : object->value[use[i].view->index[k]];
     }
     uint64_t hash = effect(use, uses, seed, value);
     for (size_t i = 0; i < uses; i++) {
@@ -482,7 +481,8 @@ static inline void init_part(struct view *part, struct view *whole, const thrum_
 {
     const struct object *object = whole->object;
     struct model_range range[DIMS];
-    *part = (struct view){.object = whole->object, .whole = whole, .written = whole->written, .overlaps = whole->overlaps};
+    *part =
+        (struct view){.object = whole->object, .whole = whole, .written = whole->written, .overlaps = whole->overlaps};
     for (uint32_t d = 0; d < object->dims; d++) {
         size_t pieces = cut->pieces[d] ? cut->pieces[d] : 1;
         range[d] = model_piece(whole->extent[d], pieces, number % pieces, cut->shadow[d]);

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * thrum cholesky: factorizes a symmetric positive definite matrix by tiles, A = LL'.
+ */
+#include "kernels.h"
+
+#include "common/app.h"
+#include "common/random.h"
+#include "common/tiles.h"
+#include "dense.h"
+
+#include "tools/common.h"
+
+#include <cblas.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct app_about about = {
+    "cholesky",
+    "Factorizes a random symmetric positive definite matrix, A = LL', by tiles: potrf, trsm, syrk and gemm\n"
+    "of OpenBLAS, one thread each, are tasks that a flow puts in order by the tiles they touch.\n"
+    "The result is checked with a random vector, |Ax - LL'x| / |A||x|, and up to n = 512\n"
+    "in full, |A - LL'| / |A|.\n"};
+
+struct cholesky {
+    struct app_setup setup;
+    uint64_t n, tile;
+    const char *on_device;
+    thrum_codelet codelets[CHOLESKY_KERNELS];
+    struct app_tiles a;
+};
+
+/* ---- The matrix --------------------------------------------------------------------------------------------------- */
+
+/* Symmetric, and its diagonal outweighs the rest of a row: so it is positive definite. */
+static double element(const void *self, size_t i, size_t j)
+{
+    const struct cholesky *c = self;
+    double x = app_centered(c->setup.seed, i > j ? i : j, i > j ? j : i);
+    return i == j ? x + (double)c->n : x;
+}
+
+static int prepare(void *self, thrum_executor *ex)
+{
+    struct cholesky *c = self;
+    app_tiles_fill(&c->a, element, c);
+    return app_tiles_register(&c->a, ex, "A");
+}
+
+/* ---- The algorithm ------------------------------------------------------------------------------------------------ */
+
+/* How many tasks follow one after the other, at least, behind the task that changes tile (i, j) in step k. The built-in
+ * stealing knows more and less urgent only: there it is what the next step waits for. */
+static int urgency(const struct cholesky *c, size_t i, size_t j, size_t k)
+{
+    if (app_setup_steals(&c->setup))
+        return j <= k + 1;
+    return (int)(3 * (c->a.count - 1 - i) + 2 * (i - j) + (j - k));
+}
+
+static void insert_step(const struct cholesky *c, thrum_flow *flow, size_t k)
+{
+    const thrum_codelet *codelets = c->codelets;
+    const struct app_tiles *a = &c->a;
+    thrum_data *diagonal = app_tile_data(a, k, k);
+    thrum_insert(flow, &codelets[CHOLESKY_POTRF], THRUM_RW(diagonal), THRUM_PRIORITY(urgency(c, k, k, k)));
+    for (size_t i = k + 1; i < a->count; i++)
+        thrum_insert(flow, &codelets[CHOLESKY_TRSM], THRUM_R(diagonal), THRUM_RW(app_tile_data(a, i, k)),
+                     THRUM_PRIORITY(urgency(c, i, k, k)));
+    for (size_t j = k + 1; j < a->count; j++) {
+        thrum_insert(flow, &codelets[CHOLESKY_SYRK], THRUM_R(app_tile_data(a, j, k)), THRUM_RW(app_tile_data(a, j, j)),
+                     THRUM_PRIORITY(urgency(c, j, j, k)));
+        for (size_t i = j + 1; i < a->count; i++)
+            thrum_insert(flow, &codelets[CHOLESKY_GEMM], THRUM_R(app_tile_data(a, i, k)),
+                         THRUM_R(app_tile_data(a, j, k)), THRUM_RW(app_tile_data(a, i, j)),
+                         THRUM_PRIORITY(urgency(c, i, j, k)));
+    }
+}
+
+static int run(void *self, thrum_executor *ex)
+{
+    const struct cholesky *c = self;
+    thrum_flow *flow = app_setup_flow(&c->setup, ex);
+    if (!flow)
+        return THRUM_ENOMEM;
+    for (size_t k = 0; k < c->a.count; k++)
+        insert_step(c, flow, k);
+    return thrum_flow_free(flow); /* waits; and a flow keeps its first error */
+}
+
+static int home(void *self, bool failed)
+{
+    return app_tiles_unregister(&((struct cholesky *)self)->a, failed);
+}
+
+/* ---- The check ---------------------------------------------------------------------------------------------------- */
+
+/* What is above the diagonal is not part of the result. */
+static void clear_above(struct app_tiles *a)
+{
+    for (size_t k = 0; k < a->count; k++) {
+        size_t size = app_tile_size(a, k);
+        for (size_t j = 1; j < size; j++)
+            memset(app_tile(a, k, k) + j * size, 0, j * sizeof(double));
+    }
+}
+
+/* to = L from, or L' from. */
+static void multiply(const struct app_tiles *l, bool transposed, const double *from, double *to)
+{
+    memset(to, 0, l->n * sizeof *to);
+    for (size_t j = 0; j < l->count; j++)
+        for (size_t i = j; i < l->count; i++) {
+            int rows = (int)app_tile_size(l, i), columns = (int)app_tile_size(l, j);
+            size_t left = i * l->tile, right = j * l->tile;
+            cblas_dgemv(CblasColMajor, transposed ? CblasTrans : CblasNoTrans, rows, columns, 1, app_tile(l, i, j),
+                        rows, from + (transposed ? left : right), 1, 1, to + (transposed ? right : left), 1);
+        }
+}
+
+/* The largest |Ax - LL'x| divided by the largest sum of a row of |A|; |x| is at most 1. */
+static double vector_residual(const struct cholesky *c, double *x, double *y, double *z)
+{
+    double worst = 0, norm = 0;
+    for (size_t i = 0; i < c->n; i++)
+        x[i] = 2 * app_centered(~c->setup.seed, i, 0);
+    multiply(&c->a, true, x, y);
+    multiply(&c->a, false, y, z);
+    for (size_t i = 0; i < c->n; i++) {
+        double sum = 0, row = 0;
+        for (size_t j = 0; j < c->n; j++) {
+            double e = element(c, i, j);
+            sum += e * x[j];
+            row += fabs(e);
+        }
+        worst = fabs(sum - z[i]) <= worst ? worst : fabs(sum - z[i]); /* so that NaN stays */
+        norm = fmax(norm, row);
+    }
+    return worst / norm;
+}
+
+/* The elements of LL' in column j, from row j on. */
+static void column_of_product(const struct cholesky *c, size_t j, double *unit, double *y, double *column)
+{
+    memset(unit, 0, c->n * sizeof *unit);
+    unit[j] = 1;
+    multiply(&c->a, true, unit, y);
+    multiply(&c->a, false, y, column);
+}
+
+static double full_residual(const struct cholesky *c, double *x, double *y, double *z)
+{
+    double difference = 0, norm = 0;
+    for (size_t j = 0; j < c->n; j++) {
+        column_of_product(c, j, x, y, z);
+        for (size_t i = 0; i < c->n; i++) {
+            double e = element(c, i, j);
+            difference += (e - z[i]) * (e - z[i]);
+            norm += e * e;
+        }
+    }
+    return sqrt(difference / norm);
+}
+
+static void check(void *self, struct app_check *check)
+{
+    enum { FULL_UP_TO = 512 };
+    struct cholesky *c = self;
+    double *x = calloc(3 * c->n, sizeof *x);
+    if (!x) {
+        snprintf(check->text, sizeof check->text, "no memory to check it");
+        return;
+    }
+    clear_above(&c->a);
+    double vector = vector_residual(c, x, x + c->n, x + 2 * c->n);
+    check->limit = 4 * (double)c->n * DBL_EPSILON;
+    check->residual = vector;
+    int used = snprintf(check->text, sizeof check->text, "|Ax - LL'x| / |A||x| = %.2e", vector);
+    if (c->n <= FULL_UP_TO) {
+        double full = full_residual(c, x, x + c->n, x + 2 * c->n);
+        snprintf(check->text + used, sizeof check->text - (size_t)used, ", |A - LL'| / |A| = %.2e", full);
+        check->residual = full > vector || isnan(full) ? full : vector;
+    }
+    check->good = check->residual <= check->limit;
+    free(x);
+}
+
+/* ---- The verb ----------------------------------------------------------------------------------------------------- */
+
+static double amount(const void *self)
+{
+    double n = (double)((const struct cholesky *)self)->n;
+    return (n * n * n / 3 + n * n / 2 + n / 6) * 1e-9;
+}
+
+static int measure(struct cholesky *c)
+{
+    size_t nt = (c->n + c->tile - 1) / c->tile;
+    struct app_fact facts[] = {
+        {"n", (double)c->n}, {"tile", (double)c->tile}, {"tasks_inserted", (double)(nt * (nt + 1) * (nt + 2) / 6)}};
+    if (!app_tiles_new(&c->a, c->n, c->tile, true))
+        return tool_fail(about.verb, "no memory for a matrix of %zu by %zu.", (size_t)c->n, (size_t)c->n);
+    for (int i = 0; i < CHOLESKY_KERNELS; i++)
+        c->codelets[i] =
+            app_setup_codelet(&c->setup, &cholesky_codelets[i], i == CHOLESKY_GEMM || strcmp(c->on_device, "all") == 0);
+    int code = app_measure(&(struct app){.verb = about.verb,
+                                         .setup = &c->setup,
+                                         .self = c,
+                                         .facts = facts,
+                                         .fact_count = 3,
+                                         .rate = "gflops",
+                                         .rate_key = "gflops",
+                                         .amount = amount,
+                                         .tasks = (uint64_t)facts[2].value,
+                                         .prepare = prepare,
+                                         .run = run,
+                                         .home = home,
+                                         .check = check});
+    app_tiles_free(&c->a);
+    return code;
+}
+
+int app_cholesky(int argc, char **argv)
+{
+    struct cholesky c = {0};
+    struct app_option options[4 + APP_SETUP_OPTIONS] = {
+        {.kind = APP_TITLE, .help = "the problem"},
+        {APP_COUNT, "--n", "COUNT", "4096", "rows and columns of the matrix", &c.n, 1, 1 << 20, NULL},
+        {APP_COUNT, "--tile", "COUNT", "256", "rows and columns of a tile", &c.tile, 1, 1 << 14, NULL},
+        {APP_WORD, "--on-device", "WHICH", "gemm", "which kernels devices have: all, or gemm alone", &c.on_device, 0, 0,
+         "all|gemm"}};
+    app_setup_options(&c.setup, options + 4);
+    int code = app_parse(&about, options, 4 + APP_SETUP_OPTIONS, argc, argv);
+    if (code == TOOL_GO_ON)
+        code = app_setup_check(about.verb, &c.setup);
+    if (code != TOOL_GO_ON)
+        return code;
+    openblas_set_num_threads(1); /* tasks are what runs at the same time */
+    return measure(&c);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernels.h"
+
+#include "common/app.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+
+/* Operations a second, for models: a core of a processor, and a device that is good at GEMM and bad at what is sequential. */
+static const struct {
+    double cpu, emu;
+} rates[CHOLESKY_KERNELS] = {
+    [CHOLESKY_POTRF] = {10e9, 10e9},
+    [CHOLESKY_TRSM] = {18e9, 90e9},
+    [CHOLESKY_SYRK] = {18e9, 200e9},
+    [CHOLESKY_GEMM] = {20e9, 600e9},
+};
+
+static int rows(const thrum_buffer *b)
+{
+    return (int)b->extent[0];
+}
+
+static int columns(const thrum_buffer *b)
+{
+    return (int)b->extent[1];
+}
+
+static int ld(const thrum_buffer *b)
+{
+    return (int)b->stride[1];
+}
+
+/* ---- Kernels ------------------------------------------------------------------------------------------------------ */
+
+static void potrf(const thrum_buffer *b, const void *arg)
+{
+    (void)arg;
+    app_count_task();
+    int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', rows(b), b->ptr, ld(b));
+    if (info > 0)
+        thrum_fail(info, "the matrix is not positive definite: column %d of tile %s", info, thrum_data_name(b->data));
+    else if (info < 0)
+        thrum_fail(THRUM_EINVAL, "potrf refuses its argument %d", -info);
+}
+
+static void trsm(const thrum_buffer *b, const void *arg)
+{
+    const thrum_buffer *l = &b[0], *a = &b[1];
+    (void)arg;
+    app_count_task();
+    cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, rows(a), columns(a), 1, l->ptr, ld(l),
+                a->ptr, ld(a));
+}
+
+static void syrk(const thrum_buffer *b, const void *arg)
+{
+    const thrum_buffer *a = &b[0], *c = &b[1];
+    (void)arg;
+    app_count_task();
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, rows(c), columns(a), -1, a->ptr, ld(a), 1, c->ptr, ld(c));
+}
+
+static void gemm(const thrum_buffer *b, const void *arg)
+{
+    const thrum_buffer *x = &b[0], *y = &b[1], *c = &b[2];
+    (void)arg;
+    app_count_task();
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, rows(c), columns(c), columns(x), -1, x->ptr, ld(x), y->ptr,
+                ld(y), 1, c->ptr, ld(c));
+}
+
+/* ---- Models ------------------------------------------------------------------------------------------------------- */
+
+static double seconds(const thrum_place *place, int kernel, double operations)
+{
+    return app_model_seconds(place, operations, rates[kernel].cpu, rates[kernel].emu);
+}
+
+static double potrf_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
+{
+    double n = rows(b);
+    (void)count, (void)arg;
+    return seconds(place, CHOLESKY_POTRF, n * n * n / 3);
+}
+
+static double trsm_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
+{
+    double m = rows(&b[1]), n = columns(&b[1]);
+    (void)count, (void)arg;
+    return seconds(place, CHOLESKY_TRSM, m * n * n);
+}
+
+static double syrk_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
+{
+    double n = rows(&b[1]), k = columns(&b[0]);
+    (void)count, (void)arg;
+    return seconds(place, CHOLESKY_SYRK, n * n * k);
+}
+
+static double gemm_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
+{
+    double m = rows(&b[2]), n = columns(&b[2]), k = columns(&b[0]);
+    (void)count, (void)arg;
+    return seconds(place, CHOLESKY_GEMM, 2 * m * n * k);
+}
+
+const thrum_codelet cholesky_codelets[CHOLESKY_KERNELS] = {
+    [CHOLESKY_POTRF] = {.name = "cholesky-potrf", .cpu = potrf, .emu = potrf, .seconds = potrf_seconds},
+    [CHOLESKY_TRSM] = {.name = "cholesky-trsm", .cpu = trsm, .emu = trsm, .seconds = trsm_seconds},
+    [CHOLESKY_SYRK] = {.name = "cholesky-syrk", .cpu = syrk, .emu = syrk, .seconds = syrk_seconds},
+    [CHOLESKY_GEMM] = {.name = "cholesky-gemm", .cpu = gemm, .emu = gemm, .seconds = gemm_seconds},
+};

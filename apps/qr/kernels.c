@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernels.h"
+
+#include "common/app.h"
+
+#include <lapacke.h>
+#include <string.h>
+
+/* Operations a second, for models: a core of a processor, and a device that is good at the updates and bad at panels. */
+static const struct {
+    double cpu, emu;
+} rates[QR_KERNELS] = {
+    [QR_GEQRT] = {8e9, 4e9},
+    [QR_UNMQR] = {14e9, 200e9},
+    [QR_TSQRT] = {9e9, 20e9},
+    [QR_TSMQR] = {16e9, 350e9},
+};
+
+static int rows(const thrum_buffer *b)
+{
+    return (int)b->extent[0];
+}
+
+static int columns(const thrum_buffer *b)
+{
+    return (int)b->extent[1];
+}
+
+static int ld(const thrum_buffer *b)
+{
+    return (int)b->stride[1];
+}
+
+/* Reflectors in a block: T's rows, but no more than there are reflectors, as LAPACK wants it. */
+static int block_of(const thrum_buffer *t, int reflectors)
+{
+    return rows(t) < reflectors ? rows(t) : reflectors;
+}
+
+static void expect_zero(const char *kernel, int info)
+{
+    if (info)
+        thrum_fail(THRUM_EINVAL, "%s refuses its argument %d", kernel, -info);
+}
+
+/* ---- Kernels ------------------------------------------------------------------------------------------------------ */
+
+static void copy_matrix(const thrum_buffer *from, const thrum_buffer *to)
+{
+    for (int j = 0; j < columns(from); j++)
+        memcpy((double *)to->ptr + (size_t)j * (size_t)ld(to), (double *)from->ptr + (size_t)j * (size_t)ld(from),
+               (size_t)rows(from) * sizeof(double));
+}
+
+static void geqrt(const thrum_buffer *b, const void *arg)
+{
+    const thrum_buffer *a = &b[0], *v = &b[1], *t = &b[2], *work = &b[3];
+    (void)arg;
+    app_count_task();
+    expect_zero("geqrt", LAPACKE_dgeqrt_work(LAPACK_COL_MAJOR, rows(a), columns(a), block_of(t, columns(a)), a->ptr,
+                                             ld(a), t->ptr, ld(t), work->ptr));
+    copy_matrix(a, v);
+}
+
+static void unmqr(const thrum_buffer *b, const void *arg)
+{
+    const thrum_buffer *v = &b[0], *t = &b[1], *c = &b[2], *work = &b[3];
+    int k = columns(v);
+    (void)arg;
+    app_count_task();
+    expect_zero("gemqrt", LAPACKE_dgemqrt_work(LAPACK_COL_MAJOR, 'L', 'T', rows(c), columns(c), k, block_of(t, k),
+                                               v->ptr, ld(v), t->ptr, ld(t), c->ptr, ld(c), work->ptr));
+}
+
+static void tsqrt(const thrum_buffer *b, const void *arg)
+{
+    const thrum_buffer *r = &b[0], *a = &b[1], *t = &b[2], *work = &b[3];
+    (void)arg;
+    app_count_task();
+    expect_zero("tpqrt", LAPACKE_dtpqrt_work(LAPACK_COL_MAJOR, rows(a), columns(a), 0, block_of(t, columns(a)), r->ptr,
+                                             ld(r), a->ptr, ld(a), t->ptr, ld(t), work->ptr));
+}
+
+static void tsmqr(const thrum_buffer *b, const void *arg)
+{
+    const thrum_buffer *v = &b[0], *t = &b[1], *top = &b[2], *c = &b[3], *work = &b[4];
+    int k = columns(v);
+    (void)arg;
+    app_count_task();
+    expect_zero("tpmqrt",
+                LAPACKE_dtpmqrt_work(LAPACK_COL_MAJOR, 'L', 'T', rows(c), columns(c), k, 0, block_of(t, k), v->ptr,
+                                     ld(v), t->ptr, ld(t), top->ptr, ld(top), c->ptr, ld(c), work->ptr));
+}
+
+void qr_apply(bool transposed, int m, int n, int k, int inner, const double *v, int ldv, const double *t, double *c,
+              int ldc, double *work)
+{
+    int block = inner < k ? inner : k;
+    LAPACKE_dgemqrt_work(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', m, n, k, block, v, ldv, t, inner, c, ldc, work);
+}
+
+void qr_apply_pair(bool transposed, int m, int n, int k, int inner, const double *v, int ldv, const double *t,
+                   double *b, int ldb, double *c, int ldc, double *work)
+{
+    int block = inner < k ? inner : k;
+    LAPACKE_dtpmqrt_work(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', m, n, k, 0, block, v, ldv, t, inner, b, ldb, c,
+                         ldc, work);
+}
+
+/* ---- Models: operations without those that the inner blocks add --------------------------------------------------- */
+
+static double seconds(const thrum_place *place, int kernel, double operations)
+{
+    return app_model_seconds(place, operations, rates[kernel].cpu, rates[kernel].emu);
+}
+
+static double geqrt_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
+{
+    double n = columns(b);
+    (void)count, (void)arg;
+    return seconds(place, QR_GEQRT, 4 * n * n * n / 3);
+}
+
+static double unmqr_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
+{
+    double k = columns(&b[0]), n = columns(&b[2]);
+    (void)count, (void)arg;
+    return seconds(place, QR_UNMQR, 2 * k * k * n);
+}
+
+static double tsqrt_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
+{
+    double m = rows(&b[1]), n = columns(&b[1]);
+    (void)count, (void)arg;
+    return seconds(place, QR_TSQRT, 2 * m * n * n);
+}
+
+static double tsmqr_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
+{
+    double m = rows(&b[3]), n = columns(&b[3]), k = columns(&b[0]);
+    (void)count, (void)arg;
+    return seconds(place, QR_TSMQR, 4 * m * n * k);
+}
+
+const thrum_codelet qr_codelets[QR_KERNELS] = {
+    [QR_GEQRT] = {.name = "qr-geqrt", .cpu = geqrt, .seconds = geqrt_seconds},
+    [QR_UNMQR] = {.name = "qr-unmqr", .cpu = unmqr, .emu = unmqr, .seconds = unmqr_seconds},
+    [QR_TSQRT] = {.name = "qr-tsqrt", .cpu = tsqrt, .emu = tsqrt, .seconds = tsqrt_seconds},
+    [QR_TSMQR] = {.name = "qr-tsmqr", .cpu = tsmqr, .emu = tsmqr, .seconds = tsmqr_seconds},
+};

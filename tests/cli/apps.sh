@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The applications compute the right thing under every policy, without devices and with devices whose memories are too small.
+. "$THRUM_SOURCE/tests/cli/expect.bash"
+export THRUM_MODELS=$folder/models # times that are measured here concern nobody else
+
+dense=yes
+[ -e "$build/libthrum-dense.so" ] || dense=no
+"$thrum" info >"$folder/info"
+policies=$(sed -n '/^  policy /,/^$/s/^  \([a-z]*\) .*/\1/p' "$folder/info" | grep -vx policy)
+[ "$(wc -w <<<"$policies")" -ge 8 ] || trouble "thrum info lists too few policies: $policies"
+
+is_right() { grep -q "^check *ok: " "$folder/output" || trouble "the check does not say ok"; }
+
+# What each application is given, and a memory that holds the data of one task but not much more.
+small_cholesky="--n 150 --tile 32" memory_cholesky=40KB
+small_qr="--n 90 --tile 20 --inner 6" memory_qr=20KB
+small_life="--n 22 --block 8 --steps 4" memory_life=8KB
+small_kmeans="--points 2000 --block 250 --clusters 5 --turns 20" memory_kmeans=20KB
+
+apps="life kmeans"
+[ $dense = yes ] && apps="cholesky qr life kmeans"
+for app in $apps; do
+    small=small_$app memory=memory_$app
+    expect 0 $app ${!small}
+    is_content
+    is_right
+    for policy in $policies; do
+        expect 0 $app ${!small} --policy $policy --devices cpu:2
+        is_right
+        [ $policy = steal ] && continue
+        expect 0 $app ${!small} --policy $policy --devices cpu:2,emu:3 --memory ${!memory} --seed 2
+        is_right
+        expect 0 $app ${!small} --policy $policy --devices cpu:2,emu:3 --memory ${!memory} --device-only
+        is_right
+        grep -q ", [1-9][0-9]* evictions" "$folder/output" || trouble "nothing was evicted"
+    done
+    expect 0 $app ${!small} --devices cpu:1,emu:2 --link 1GB/s --latency 1us --repeat 3 --window 16
+    is_right
+    says "median of 3"
+    expect 0 $app ${!small} --devices cpu:1,emu:1 --json
+    is_content
+    for key in app policy devices mode seed seconds samples home_seconds bytes tasks workers links nodes check residual limit; do
+        says "\"$key\": "
+    done
+    says '"check": "ok"'
+    expect 0 $app ${!small} --no-check
+    says "check      none"
+    expect 0 $app ${!small} --devices "cpu:2,emu:2;link=1GB/s" --mode timing --json
+    says '"mode": "timing"'
+    says '"check": "none"'
+    expect 0 $app ${!small} --trace "$folder/$app.json"
+    is_right
+    expect 0 trace summary "$folder/$app.json"
+    expect 0 $app ${!small} --trace "$folder/$app.json" --devices cpu:2,emu:3
+    expect 0 trace summary "$folder/$app.json"
+    says " on 5 workers" # those of devices are workers, no helpers
+
+    # Another seed is another input; the same one is the same.
+    expect 0 $app --help
+    says "--seed NUMBER"
+
+    # Wrong use.
+    for wrong in "--n x" "--tile 0" "--block 0" "--repeat 0" "--mode slow" "--policy nobody" "--devices gpu:1" "--link 1GB/s" \
+        "--devices cpu,emu:1 --memory lots" "--check --no-check" "--device-only" "word" "--polcy fifo"; do
+        expect 2 $app $wrong
+        is_silent
+        complains "thrum $app: "
+        complains "Try 'thrum $app --help'."
+    done
+    expect 2 $app --policy nobody
+    complains "nobody"
+    expect 2 $app --memory 1MiB
+    complains "--memory is for devices, and there are none"
+
+    # A task's data that fits nowhere is an error, and says so.
+    expect 1 $app ${!small} --devices emu:1 --memory 64B
+    complains "thrum $app: "
+    # So is a device that breaks.
+    expect 1 $app ${!small} --devices "cpu:1,emu:1;fail=1" --policy random --repeat 20
+    complains "thrum $app: "
+done
+
+if [ $dense = yes ]; then
+    expect 0 cholesky --n 200 --tile 40 --on-device all --devices emu:2 --memory 60KB --json
+    says '"check": "ok"'
+    grep -q '"evictions": [1-9]' "$folder/output" || trouble "nothing was evicted"
+    expect 0 cholesky --n 7 --tile 3
+    is_right
+    expect 0 cholesky --n 5 --tile 64
+    is_right
+    expect 0 qr --n 7 --tile 3
+    is_right
+    expect 2 qr --tile 16 --inner 17
+    complains "--inner is more than --tile"
+    expect 2 cholesky --on-device none
+    complains "it must be one of: all|gemm"
+fi
+expect 0 life --n 8 --block 4 --devices "cpu:1,emu:1;link=1GB/s,emu:1" --link 2GB/s --memory 1MiB --latency 3us --json
+says '"devices": "cpu:1,emu:1;link=1GB/s;latency=3us;memory=1MiB,emu:1;link=2GB/s;latency=3us;memory=1MiB"'
+expect 2 life --devices "cpu,emu:1;memory=$(printf '%0600d' 1)B"
+complains "--devices is too long"
+expect 0 life --n 5 --block 8 --steps 3
+is_right
+expect 0 life --n 10 --block 5 --rule 5,7,6,6
+is_right
+for rule in 455 45555 4a55 5455 4554 0,27,1,1; do
+    expect 2 life --rule $rule
+    complains "--rule is '$rule'"
+done
+expect 2 kmeans --points 3 --clusters 4
+complains "--clusters is more than --points"
+expect 0 kmeans --points 300 --clusters 300 --block 7 --tolerance 0
+is_right
+expect 2 kmeans --tolerance -1
+complains "--tolerance is '-1'"
+
+verdict
