@@ -69,7 +69,8 @@ static void run_at_home(void *arg)
     if (!belongs_here(task) || task->kind == THRUM__JOB_FETCH)
         return;
     if (task->kind == THRUM__JOB_JOIN) {
-        thrum__reduction_reset(task->use[0].data->reduction, true);
+        thrum__reduction_reset(task->use[0].data->reduction);
+        task->use[0].data->reduction->begun_by_graph = true;
         return;
     }
     if (task->kind == THRUM__JOB_COMBINE) {

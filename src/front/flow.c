@@ -259,8 +259,10 @@ static void note_reductions(thrum_flow *flow, const thrum__job *job)
             continue;
         if (data->front.group != THRUM_MODE_REDUX)
             data->reduced_unwritten = !data->front.written;
-        if (data->reduction->begun_by_graph) /* which has ended, and nothing of flows has been under way since */
-            thrum__reduction_reset(data->reduction, false);
+        if (data->reduction->begun_by_graph) { /* which has ended, and nothing of flows has been under way since */
+            thrum__reduction_reset(data->reduction);
+            data->reduction->begun_by_graph = false;
+        }
         data->reducer = flow;
     }
 }
@@ -324,7 +326,8 @@ static size_t arg_bytes(const thrum_item *items, size_t count)
 {
     size_t bytes = 0;
     for (size_t i = 0; items && i < count; i++)
-        bytes += items[i].kind == THRUM_ITEM_ARG ? items[i].bytes : 0;
+        if (items[i].kind == THRUM_ITEM_ARG && items[i].bytes <= THRUM__ARG_MOST)
+            bytes += items[i].bytes;
     return bytes;
 }
 

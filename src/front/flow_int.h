@@ -126,6 +126,9 @@ typedef struct thrum__terms_of_job {
     bool commutes, reduces;
 } thrum__terms_of_job;
 
+/* Bytes of an argument: more is refused with THRUM_ELIMIT. */
+enum { THRUM__ARG_MOST = 1 << 30 };
+
 /* Reads the items: accesses are counted and written to `access` (room for as many as there are items). 0, or an error with a
  * sentence in the name of `what`: of those that need not know what was inserted before. */
 int thrum__items_read(const thrum__space *space, const thrum_codelet *codelet, const thrum_item *items, size_t count,

@@ -47,6 +47,9 @@ static int read_setting(const thrum_codelet *codelet, const thrum_item *item, co
         if (!item->ptr && item->bytes)
             return thrum__fault(THRUM_EINVAL, "%s of '%s': the argument is NULL, but has %zu bytes", what,
                                 codelet->name, item->bytes);
+        if (item->bytes > THRUM__ARG_MOST)
+            return thrum__fault(THRUM_ELIMIT, "%s of '%s': an argument of %zu bytes; what is that large is data", what,
+                                codelet->name, item->bytes);
         terms->arg = item;
         return 0;
     case THRUM_ITEM_PRIORITY:

@@ -54,6 +54,7 @@ struct data_program {
     struct random random;
     thrum_executor *ex;
     int workers, places; /* to which a codelet for processors can be sent; to which any other */
+    size_t device_memory;
     bool fails, replays; /* some task fails; tasks are recorded and not run at once */
     bool has_failed;     /* content means nothing */
     bool failed_once;    /* what flows inside of tasks left is not known */
@@ -427,6 +428,15 @@ static inline bool reduces(const struct step *step)
     return false;
 }
 
+/* Into a device's memory: else it must be left to processors. */
+static inline bool fits(const struct data_program *program, const struct step *step)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < step->uses; i++)
+        bytes += thrum_data_bytes(step->use[i].view->data) + 256;
+    return bytes <= program->device_memory;
+}
+
 static inline size_t fill_items(struct data_program *program, const struct step *step, thrum_item *items)
 {
     struct random *random = &program->random;
@@ -440,7 +450,8 @@ static inline size_t fill_items(struct data_program *program, const struct step 
         items[count++] = THRUM_NAME("named");
     if (random_chance(random, 10))
         items[count++] = THRUM_NONE;
-    int places = step->codelet == &everywhere && !reduces(step) ? program->places : program->workers;
+    bool anywhere = step->codelet == &everywhere && !reduces(step) && fits(program, step);
+    int places = anywhere ? program->places : program->workers;
     if (places && random_chance(random, 10))
         items[count++] = THRUM_ON_WORKER((int)random_below(random, (size_t)places));
     return count;
@@ -863,8 +874,12 @@ static inline void program_begin(struct data_program *program, uint64_t seed, th
     *program = (struct data_program){.random = random_new(seed), .ex = ex, .fails = fails};
     program->workers = threadless ? 0 : thrum_executor_workers(ex);
     program->places = threadless ? 0 : thrum_executor_places(ex);
+    thrum_node_stats stats = {.memory = 0};
+    if (thrum_executor_nodes(ex) > 1)
+        thrum_executor_node(ex, 1, &stats);
+    program->device_memory = thrum_executor_nodes(ex) > 1 ? stats.memory : SIZE_MAX;
     program->failed_once = fails;
-    size_t objects = random_between(&program->random, 1, 8);
+    size_t objects = random_between(&program->random, 1, 12);
     program->flows = random_between(&program->random, 1, FLOWS_MOST);
     for (size_t i = 0; i < program->flows; i++)
         make_flow(program, &program->flow[i]);
@@ -898,6 +913,30 @@ static inline void check_replicas(struct data_program *program, bool at_rest)
         program_note(program, "after step %u%s: %s", program->steps, at_rest ? ", at rest" : "", thrum_message(NULL));
 }
 
+/* What data.h promises of a handle that nobody uses: one modified replica and no other, or shared ones. */
+static inline void check_states(struct data_program *program, const struct view *view)
+{
+    int modified = 0, shared = 0;
+    for (int node = 0; node < thrum_executor_nodes(program->ex); node++) {
+        int state = thrum_data_state(view->data, node);
+        modified += state == THRUM_MODIFIED;
+        shared += state == THRUM_SHARED;
+        if (state < 0)
+            program_note(program, "no state on node %d: %s", node, thrum_message(NULL));
+    }
+    if (modified > 1 || (modified && shared) || (view->written && !program->fails && modified + shared == 0))
+        program_note(program, "%d modified and %d shared replicas of a handle, %s", modified, shared,
+                     view->written ? "which was written" : "which nobody wrote");
+}
+
+static inline void check_at_rest(struct data_program *program)
+{
+    wait_for_all(program);
+    for (size_t i = 0; i < program->views && !program->wrong; i++)
+        if (is_usable(&program->view[i]))
+            check_states(program, &program->view[i]);
+}
+
 static inline void go_on(struct data_program *program, size_t steps)
 {
     for (size_t i = 0; i < steps && !program->wrong; i++) {
@@ -908,6 +947,8 @@ static inline void go_on(struct data_program *program, size_t steps)
 
 static inline void program_end(struct data_program *program)
 {
+    if (!program->wrong && random_chance(&program->random, 30))
+        check_at_rest(program);
     if (!program->wrong)
         unpartition_from(program, 0);
     if (random_chance(&program->random, 50))
