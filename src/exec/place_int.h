@@ -97,12 +97,13 @@ struct thrum__placing {
     placing *next_in_table;
     placing *next; /* in a line, a list of arrived ones or a todo: it is in one of them at most */
     int node;
-    uint8_t state; /* with the policy's lock */
-    bool homeless; /* it cannot be here: the device is broken, or its memory cannot be had */
-    bool admitted; /* with places->lock */
-    bool shaped;   /* `shape` is known */
-    bool initial;  /* of COMBINE: the handle is to be initialized */
-    int fault;     /* what is wrong with it, 0: nothing */
+    uint8_t state;  /* with the policy's lock */
+    bool elsewhere; /* places of more than one node can run it */
+    bool homeless;  /* it cannot be here: the device is broken, or its memory cannot be had */
+    bool admitted;  /* with places->lock */
+    bool shaped;    /* `shape` is known */
+    bool initial;   /* of COMBINE: the handle is to be initialized */
+    int fault;      /* what is wrong with it, 0: nothing */
     char *fault_text;
     uint32_t missing; /* uses that are waited for; with places->lock */
     uint64_t nodes_excluded;
@@ -275,8 +276,8 @@ void thrum__placing_fail(const placing *p, int code, const char *format, ...) __
 void thrum__world_init(thrum__places *places);
 /* Whether the place can run it, whatever has been broken meanwhile. With the policy's lock. */
 bool thrum__place_can_run(const place *pl, const placing *p);
-/* The first of them that can; NULL: none. */
-place *thrum__place_for(thrum__places *places, const placing *p);
+/* Whether any can; and whether those of several nodes can. */
+bool thrum__placing_find_places(thrum__places *places, placing *p);
 double thrum__placing_seconds(placing *p, const thrum_codelet *codelet, const thrum_place *shown);
 void thrum__placing_shape(placing *p);
 

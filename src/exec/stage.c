@@ -286,7 +286,7 @@ static void begin_locked(thrum__places *places, placing *p, todo *todo)
     } else if (n->device) {
         bool first = !n->first;
         thrum__node_append(n, p);
-        if (first)
+        if (first || n->suspended > 0)
             thrum__node_serve_line(places, n, todo);
     } else {
         admit_at_home(places, p, todo);
