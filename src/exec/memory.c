@@ -347,12 +347,20 @@ static bool can_go_elsewhere(const thrum__places *places, const node *n, const p
     return p->elsewhere;
 }
 
+static bool is_stuck_line(const node *n)
+{
+    return n->first && is_stuck(n);
+}
+
+/* Whether a kernel that is suspended on some stuck node waits for it. */
 static bool is_awaited(const thrum__places *places, const node *n, const placing *p)
 {
     bool awaited = false;
-    for (int i = 0; i < n->device->info.workers && !awaited; i++) {
-        const place *pl = &places->place[n->device->first_place + i];
-        awaited = pl->suspended > 0 && pl->awaited == p->job->owner->root;
+    (void)n;
+    for (int i = places->cpu_count; i < places->count && !awaited; i++) {
+        const place *pl = &places->place[i];
+        awaited =
+            pl->suspended > 0 && pl->awaited == p->job->owner->root && is_stuck_line(&places->node[pl->shown->node]);
     }
     return awaited;
 }
@@ -365,23 +373,32 @@ static bool is_in_line(const node *n, const thrum__root *root)
     return p;
 }
 
-/* Each kernel waits for one that stands in this line: for ever. */
-static bool all_wait_for_the_line(const thrum__places *places, const node *n)
+static bool is_in_stuck_line(const thrum__places *places, const thrum__root *root)
 {
-    for (int i = 0; i < n->device->info.workers; i++) {
-        const place *pl = &places->place[n->device->first_place + i];
-        if (pl->suspended > 0 && !is_in_line(n, pl->awaited))
+    bool found = false;
+    for (int number = 1; number < places->node_count && !found; number++)
+        found = is_stuck_line(&places->node[number]) && is_in_line(&places->node[number], root);
+    return found;
+}
+
+/* All kernels on nodes whose lines are stuck wait for jobs that stand in such lines: for ever. */
+static bool all_wait_for_lines(const thrum__places *places)
+{
+    for (int i = places->cpu_count; i < places->count; i++) {
+        const place *pl = &places->place[i];
+        if (pl->suspended > 0 && is_stuck_line(&places->node[pl->shown->node]) &&
+            !is_in_stuck_line(places, pl->awaited))
             return false;
     }
     return true;
 }
 
-/* Where the line is stuck, it goes on with one that another node may have; or with one that is waited for, which is an error, as
- * soon as nobody there waits for anything else. */
+/* Where the line is stuck, it goes on with one that another node may have; or with one that is waited for, which is an error, once
+ * nobody there waits for anything else. */
 static placing *take_from_stuck(const thrum__places *places, node *n)
 {
     placing *p = take_from_line(places, n, can_go_elsewhere);
-    if (!p && all_wait_for_the_line(places, n))
+    if (!p && all_wait_for_lines(places))
         p = take_from_line(places, n, is_awaited);
     return p;
 }
