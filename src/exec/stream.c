@@ -36,6 +36,7 @@ struct thrum__stream {
     thrum__run *run;
     thrum_task adopt; /* posted with the token: whoever takes it drains the feeder */
     thrum__post post;
+    int64_t pace; /* of its last run: see note_pace */
 };
 
 enum { HELP_FROM = 512, HELP_UNTIL = 256 }; /* ready jobs in the feeder's deque */
@@ -116,6 +117,7 @@ int thrum__stream_begin(thrum__stream *stream, thrum__job_owner *owner)
     }
     run_init(run, handle);
     atomic_fetch_add_explicit(&stream->ex->streaming, 1, memory_order_relaxed);
+    atomic_store_explicit(&run->turn, stream->pace, memory_order_relaxed);
     stream->handle = handle;
     stream->run = run;
     owner->root = handle->root;
@@ -374,6 +376,7 @@ void thrum__stream_lighten(thrum__stream *stream)
 static void give_token(thrum__stream *stream, worker *w)
 {
     thrum__run *run = stream->run;
+    stream->pace = atomic_load_explicit(&run->turn, memory_order_relaxed);
     if (stream->feeder)
         atomic_store_explicit(&stream->feeder->alone_runs, 0, memory_order_relaxed);
     if (!stream->feeder || !thrum__deque_has_words(&stream->feeder->deque)) {
