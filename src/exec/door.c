@@ -18,7 +18,8 @@
  *
  * A thief does not ask at once if the victim has a run alone and goes through it quickly: tasks shorter than THRUM__TINY_NS do
  * not get faster by being shared (docs/benchmarking.md), unless there are many. It watches the victim for a while, and asks
- * when its tasks are longer, or when the run has gone on for PATIENCE_NS. Tasks shorter than THRUM__MINUTE_NS that have counters
+ * when its tasks are longer, or when the run has gone on for PATIENCE_NS. What runs of the graph took before counts more than
+ * what it sees of this one (left_alone_ns). Tasks shorter than THRUM__MINUTE_NS that have counters
  * are never worth it, and where others want the cores too (crowd.c) those shorter than THRUM__SMALL_NS. (A task whose successors have no counters is not counted, and may seem longer than it is: sharing
  * those costs little.)
  *
@@ -43,8 +44,11 @@
 #include "sys/barrier.h"
 #include "sys/clock.h"
 
+#include <sched.h>
+
 enum { PATIENCE_NS = 400000, WATCH_NS = 2000, WATCH_MOST_NS = 50000, STALL_NS = 1000000, ANSWER_NS = 2000 };
 enum { CROWDED_STALL_NS = 10000000 }; /* some turns of everybody who wants the core */
+enum { MANY_NS = 4 * PATIENCE_NS };   /* tiny tasks that take so long altogether are many */
 enum { STEPS_PER_CLOCK = 32, OPEN_PAYS_NS = 150 };
 enum { SHOW_MOST = 4096 }; /* spawned tasks shown in one go: each is a line to write */
 
@@ -99,14 +103,25 @@ static int64_t shared_from_ns(const worker *w)
     return thrum__crowded(w->domain) ? THRUM__SMALL_NS : THRUM__MINUTE_NS;
 }
 
+/* How long a run of the graph is left to the worker that begins it, by what the runs before took. Whoever looks sees a moment
+ * of the run, and often its beginning, where tasks are not like the rest; and what has been shared stays so. So knowledge of
+ * the whole counts more than that. Where tiny tasks are many there is nothing to wait for: a look decides. */
+static int64_t left_alone_ns(const worker *w, const thrum_graph *graph)
+{
+    int64_t task_ns = graph->task_ns;
+    if (!graph->counted || task_ns == 0)
+        return 0;
+    if (task_ns < shared_from_ns(w))
+        return INT64_MAX;
+    return task_ns < THRUM__TINY_NS && task_ns * (int64_t)thrum__task_count(graph) < MANY_NS ? PATIENCE_NS : 0;
+}
+
 static void link_alone(worker *w, thrum__run *run)
 {
     if (!thrum__door_hides(w)) {
-        const thrum_graph *graph = run->handle->graph;
-        int64_t task_ns = graph->task_ns;
         set_number(&w->begun, 1);
-        atomic_store_explicit(&w->known_minute, graph->counted && task_ns > 0 && task_ns < shared_from_ns(w),
-                              memory_order_relaxed);
+        atomic_store_explicit(&w->left_ns, left_alone_ns(w, run->handle->graph), memory_order_relaxed);
+        atomic_store_explicit(&w->began_on, w->domain->life.limit > 1 ? sched_getcpu() : -1, memory_order_relaxed);
     }
     run->outer_alone = w->alone;
     w->alone = run;
@@ -404,6 +419,13 @@ static void start_watching(worker *victim, int64_t now)
     set(&watched->asked, 0);
 }
 
+/* How long a victim that is to be left alone for `left` may stand still until somebody asks. */
+static int64_t stall_ns(worker *victim, int64_t left)
+{
+    int64_t most = thrum__crowded(victim->domain) ? CROWDED_STALL_NS : STALL_NS;
+    return left / 4 < most ? left / 4 : most;
+}
+
 /* Whether the victim has a run alone and is better left to it. */
 static bool better_left_alone(worker *victim, int64_t now)
 {
@@ -413,15 +435,15 @@ static bool better_left_alone(worker *victim, int64_t now)
     int64_t elapsed = now - get(&watched->seen), whole = now - get(&watched->first_seen);
     int64_t completed = advance(&watched->inside, atomic_load_explicit(&victim->inside, memory_order_relaxed));
     int64_t called = advance(&watched->shares, atomic_load_explicit(&victim->shares, memory_order_relaxed));
-    bool known = atomic_load_explicit(&victim->known_minute, memory_order_relaxed);
+    int64_t left = atomic_load_explicit(&victim->left_ns, memory_order_relaxed);
     bool first = elapsed == 0, stands = completed == 0 && !first;
     int64_t pause = first ? WATCH_NS : 2 * elapsed < WATCH_MOST_NS ? 2 * elapsed : WATCH_MOST_NS;
     set(&watched->not_before, now + pause);
     /* Known from the runs before: then it takes more than a moment's standing still, which may be the system's doing. */
-    if (known && stands)
-        return elapsed < (thrum__crowded(victim->domain) ? CROWDED_STALL_NS : STALL_NS);
+    if (left && stands)
+        return elapsed < stall_ns(victim, left);
     set(&watched->seen, now);
-    return first || known || completed * THRUM__MINUTE_NS > elapsed ||
+    return first || whole < left || completed * THRUM__MINUTE_NS > elapsed ||
            ((completed + called) * THRUM__TINY_NS > elapsed && whole < PATIENCE_NS);
 }
 
@@ -469,4 +491,17 @@ enum look thrum__door_look(worker *w, int64_t now)
             all = look;
     }
     return all;
+}
+
+bool thrum__door_shares_core(const worker *w)
+{
+    const domain *d = w->domain;
+    int count = atomic_load_explicit(&d->count, memory_order_acquire), here = sched_getcpu();
+    for (int i = 0; i < count; i++) {
+        const worker *other = d->workers[i];
+        if (other != w && atomic_load_explicit(&other->alone_runs, memory_order_relaxed) > 0 &&
+            atomic_load_explicit(&other->began_on, memory_order_relaxed) == here)
+            return true;
+    }
+    return false;
 }

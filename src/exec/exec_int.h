@@ -216,9 +216,10 @@ struct worker {
     _Atomic uint32_t shares;              /* sources of runs that it took, times two; both wrap around */
     _Atomic uint32_t begun;               /* runs that it began with nothing else at hand; wraps around */
     _Atomic uint32_t alone_runs;          /* length of `alone` */
-    _Atomic bool known_minute; /* the outermost of them has been timed before: its tasks are not worth sharing now */
-    _Atomic uint32_t hidden_sources; /* runs in `alone` that have sources left */
-    thrum__run *alone;               /* runs that it has alone, the innermost first */
+    _Atomic uint32_t hidden_sources;      /* runs in `alone` that have sources left */
+    _Atomic int began_on;                 /* the processor on which it began the outermost of them; -1: not known */
+    _Atomic int64_t left_ns; /* how long others leave that one to it, by what is known of it; 0: nothing is */
+    thrum__run *alone;       /* runs that it has alone, the innermost first */
 
     _Atomic uint64_t started, ended; /* handles, by this worker, which alone writes them: see thrum__all_ended */
 
@@ -464,6 +465,8 @@ bool thrum__door_hides(const worker *victim);
  * some, look again now and then; LOOK_SOON: in a moment (an answer may be due); LOOK_SHOWN: some has been shown just now. */
 enum look thrum__door_look(worker *w, int64_t now);
 enum look thrum__door_look_at(worker *victim, int64_t now);
+/* Whether the calling thread, which is the worker's, is on the core of one that has a run alone. A hint. */
+bool thrum__door_shares_core(const worker *w);
 /* For a new worker, where there is no membarrier. */
 void thrum__door_open_for_ever(worker *w);
 /* The owner shows all it has: it is going to be away. */
@@ -527,6 +530,8 @@ bool thrum__run_goes_on(thrum_handle *handle);
 /* Everything of the run has ended. If it was a module's, and the worker that began it has left: its handle, with which the
  * caller goes on in the parent's run. */
 thrum_handle *thrum__run_end(worker *w, thrum__run *run);
+/* How long a task takes, as far as is known (0: not at all), after a run in which it was between the other two. */
+int64_t thrum__pace(int64_t known, int64_t least, int64_t most);
 /* Whether the only task of a graph that has but one is just a call; and calling it, without a run. */
 bool thrum__is_call(const thrum_graph *graph);
 void thrum__call_only_task(worker *w, thrum_handle *handle);

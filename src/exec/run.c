@@ -45,6 +45,11 @@
 
 /* Graphs tend to be built in the order of their parts, and run so: what lies ahead in memory will be needed soon. */
 enum { AHEAD = 2048 };
+/* Where tasks are run one after the other just as they lie, memory is all that they wait for, and further is better: from here
+ * on there is no gain (docs/benchmarking.md). */
+enum { FAR_AHEAD = 6144 };
+
+enum { CALLS_FROM = 1 << 16 }; /* tasks; the records of fewer stay in a core's cache */
 
 enum { TIMED_FROM = 1000 }; /* tasks; with fewer, two looks at the clock would be a good part of the run */
 
@@ -562,24 +567,40 @@ static __attribute__((noinline)) void call_slowly(worker *w, thrum__run *run, th
 /* A task without successors. If it is special, no task of the graph has any: it may be followed by one that has waited. */
 static HOT void call(worker *w, thrum__run *run, const uint32_t *attention, thrum_task *task)
 {
-    __builtin_prefetch((const char *)task + AHEAD);
     if (__builtin_expect((int32_t)(__atomic_load_n(attention, __ATOMIC_RELAXED) | task->strong) < 0, 0))
         call_slowly(w, run, task);
     else
         task->fn.plain(task->arg);
 }
 
-/* A graph without edges: its tasks lie side by side, and nothing becomes ready. */
+/* Until the run needs attention: where it has come to. */
+static size_t run_calls(const uint32_t *attention, const thrum__bare_call *calls, size_t from, size_t to)
+{
+    for (; from < to && __atomic_load_n(attention, __ATOMIC_RELAXED) == 0; from++) {
+        __builtin_prefetch((const char *)&calls[from] + FAR_AHEAD);
+        calls[from].fn(calls[from].arg);
+    }
+    return from;
+}
+
+/* A graph without edges: its tasks lie side by side, two in a cache line, and nothing becomes ready. */
 static void run_neighbours(worker *w, thrum__run *run, size_t from, size_t to)
 {
     const uint32_t *attention = &run->root->attention;
+    const thrum_graph *graph = run->handle->graph;
+    if (graph->calls && !graph->terms)
+        from = run_calls(attention, graph->calls, from, to);
     while (from < to) {
         size_t count;
-        thrum_task *task = thrum__task_number_at(run->handle->graph, from, &count);
+        thrum_task *task = thrum__task_number_at(graph, from, &count);
         count = count < to - from ? count : to - from;
         from += count;
-        for (const thrum_task *end = task + count; task < end; task++)
+        for (const thrum_task *end = task + count; task < end; task++) {
+            __builtin_prefetch((const char *)task + FAR_AHEAD);
             call(w, run, attention, task);
+            if (++task < end)
+                call(w, run, attention, task);
+        }
     }
 }
 
@@ -619,10 +640,12 @@ static void run_sources(worker *w, thrum__run *run, size_t from, size_t to, int6
     }
     thrum_task *const *at = run->sources + from, *const *end = run->sources + to;
     for (; at < end; at++) {
-        if ((*at)->next || thrum__is_special(*at))
+        if ((*at)->next || thrum__is_special(*at)) {
             run_from(w, run, *at, base);
-        else
-            call(w, run, attention, *at);
+            continue;
+        }
+        __builtin_prefetch((const char *)*at + AHEAD);
+        call(w, run, attention, *at);
     }
 }
 
@@ -638,15 +661,25 @@ bool thrum__run_raise(thrum__run *run)
     return false;
 }
 
+/* Nobody else is in the run: what is made here is seen by whoever joins it. */
+static void make_calls(thrum_graph *graph)
+{
+    bool worth_it = graph->task_ns > 0 && graph->task_ns < THRUM__MINUTE_NS && thrum__task_count(graph) >= CALLS_FROM;
+    if (worth_it && !graph->sources && !graph->calls_tried)
+        thrum__calls_make(graph);
+}
+
 /* Opens an iteration for the caller: alone or, where that worker shows all it has, as first strand of several. */
 static void begin_iteration(worker *w, thrum__run *run)
 {
     /* Where there are conditions, nobody knows how many tasks run: a task in a loop would seem to take as long as the loop. */
-    const thrum_graph *graph = run->handle->graph;
+    thrum_graph *graph = run->handle->graph;
     bool timed = thrum__task_count(graph) >= TIMED_FROM && !graph->conditions && !run->lanes;
     run->began = timed ? thrum__now() : 0;
-    if (timed)
+    if (timed) {
         thrum__crowd_begin(w, run);
+        make_calls(graph);
+    }
     atomic_store_explicit(&run->turn, 0, memory_order_relaxed);
     if (thrum__alone_begin(w, run))
         return;
@@ -701,16 +734,30 @@ static bool lower(worker *w, thrum__run *run)
     return atomic_fetch_sub_explicit(&run->strands, 1, memory_order_acq_rel) == 1;
 }
 
-/* Remembers how long the graph's tasks take, for the next run to begin in the right way. A run that was shared may have
- * had all workers. In a crowd tasks seem longer than they are. */
+/* What is known of the time that a task takes, after a run in which it was between `least` and `most`. A run may have been held
+ * up by others, so it raises what is known to twice as much at most; lowered it is at once. */
+int64_t thrum__pace(int64_t known, int64_t least, int64_t most)
+{
+    if (known == 0 || known > most)
+        return most;
+    if (known >= least)
+        return known;
+    return least < 2 * known ? least : 2 * known;
+}
+
+/* Remembers how long the graph's tasks take, for the next run to begin in the right way. A run that was shared may have had all
+ * workers, or hardly more than one: it says between what bounds the time is, and where what is known lies between them it
+ * stays. (A run that was shared by mistake, and slower for it, would else be the reason for sharing the next one.) In a crowd
+ * tasks seem longer than they are. */
 static void note_pace(const worker *w, const thrum__run *run)
 {
     if (!run->began)
         return;
     bool shared = atomic_load_explicit(&run->sharing, memory_order_relaxed) == RUN_SHARED;
-    int64_t all = (thrum__now() - run->began) * (shared ? w->ex->cpu.life.limit : 1);
     thrum_graph *graph = run->handle->graph;
-    int64_t task_ns = 1 + all / (int64_t)thrum__task_count(graph);
+    int64_t all = thrum__now() - run->began, tasks = (int64_t)thrum__task_count(graph);
+    int64_t least = 1 + all / tasks, most = shared ? 1 + all * w->ex->cpu.life.limit / tasks : least;
+    int64_t task_ns = thrum__pace(graph->task_ns, least, most);
     if (graph->task_ns == 0 || task_ns < graph->task_ns || !thrum__crowded(w->domain))
         graph->task_ns = task_ns;
 }

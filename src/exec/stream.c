@@ -40,7 +40,7 @@ struct thrum__stream {
 };
 
 enum { HELP_FROM = 512, HELP_UNTIL = 256 }; /* ready jobs in the feeder's deque */
-enum { TIMED_EACH = 32 };                    /* of the times that a worker takes up jobs */
+enum { TIMED_EACH = 32 };                   /* of the times that a worker takes up jobs */
 
 /* ---- Feeders ------------------------------------------------------------------------------------------------------ */
 
@@ -339,7 +339,8 @@ static bool mark_small(worker *feeder, thrum__run *run)
 {
     int64_t pace = atomic_load_explicit(&run->turn, memory_order_relaxed);
     bool small = pace > 0 && pace < THRUM__SMALL_NS;
-    atomic_store_explicit(&feeder->known_minute, small, memory_order_relaxed);
+    atomic_store_explicit(&feeder->left_ns, small ? INT64_MAX : 0, memory_order_relaxed);
+    atomic_store_explicit(&feeder->began_on, -1, memory_order_relaxed); /* whoever inserts may be anywhere */
     atomic_store_explicit(&feeder->alone_runs, small, memory_order_relaxed);
     atomic_store_explicit(&feeder->inside, atomic_load_explicit(&feeder->inside, memory_order_relaxed) + 2,
                           memory_order_release);

@@ -252,6 +252,17 @@ static bool must_stop_searching(const worker *w)
            atomic_load_explicit(&w->domain->stop, memory_order_relaxed);
 }
 
+/* A worker that is woken, or whose nap has ended, may be put onto the core of the very worker that it is to watch, and left
+ * there, though another core is idle: then each of its looks interrupts that one (docs/benchmarking.md). Where more workers
+ * are awake than there are cores, there is nowhere to go. */
+static void leave_watched_core(const worker *w)
+{
+    const domain *d = w->domain;
+    bool room = !d->cores || thrum__life_look(&d->life).awake <= d->cores;
+    if (room && thrum__door_shares_core(w))
+        thrum__change_cpu();
+}
+
 /* Looks for work for a while; nobody looks long while too many others do. While there is only work that is better left
  * where it is, the worker naps between looks: it counts as searching, so that nobody is woken for it. It does not nap where an
  * answer is due: after a nap it may find that the one it asked has answered by taking its work for itself. But whoever
@@ -275,8 +286,10 @@ static bool search(worker *w, found *f)
         int64_t spin = thrum__spin_ns(d);
         if (look == LOOK_NOTHING && now - nothing_since >= spin)
             return thrum__stand_down(w, f);
-        if (look != LOOK_NOTHING)
+        if (look != LOOK_NOTHING) {
             nothing_since = now;
+            leave_watched_core(w);
+        }
         bool may_nap = look == LOOK_WAIT || (look == LOOK_SOON && now - awake_since > ASKING_NS);
         if (may_nap && now - begin > spin) {
             if (thrum__stand_down(w, f))

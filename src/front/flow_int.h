@@ -35,7 +35,7 @@ struct thrum_flow {
     thrum__stream *stream;
     bool begun;   /* the stream takes jobs */
     bool reduces; /* some of its jobs since then have reduced */
-    int code;   /* the first error of an insertion */
+    int code;     /* the first error of an insertion */
     size_t window;
     uint64_t count;
     thrum__job_store store;

@@ -372,6 +372,7 @@ static void layout_undo(thrum_graph *graph)
 void thrum__layout_drop(thrum_graph *graph)
 {
     thrum__lanes_drop(graph);
+    thrum__calls_drop(graph);
     thrum__array_keep(graph->list, graph->list_words * sizeof *graph->list);
     if (graph->sources)
         thrum__array_keep(graph->sources, sources_bytes(graph));

@@ -103,6 +103,12 @@ typedef struct thrum__names {
     size_t capacity;
 } thrum__names;
 
+/* All that is needed of a task which is just a function, and has neither predecessors nor successors: see calls.c. */
+typedef struct thrum__bare_call {
+    thrum_fn *fn;
+    void *arg;
+} thrum__bare_call;
+
 struct thrum__kept;
 struct thrum__terms_table;
 struct thrum__nexts;
@@ -135,8 +141,11 @@ struct thrum_graph {
     size_t list_words;
     thrum_task **sources;
     size_t source_count;
-    bool counted; /* some task waits for more than one */
-    bool crowded; /* some task waits for more than can be counted */
+    thrum__bare_call *calls; /* by task number; NULL: none were made */
+    size_t call_count;
+    bool calls_tried; /* if so, there is a reason */
+    bool counted;     /* some task waits for more than one */
+    bool crowded;     /* some task waits for more than can be counted */
 
     struct thrum__nexts
         *nexts; /* edges into the next iteration, and what pipelined runs need: see next.h. NULL: none */
@@ -150,7 +159,7 @@ struct thrum_graph {
     void *first_queued, *last_queued;
     _Atomic(char *) run_message; /* the sentence of the last run or freeze that failed */
     int64_t
-        task_ns; /* how long a task took on average in the last run that was timed; 0: not known. Runs come in turn */
+        task_ns; /* how long a task takes on average, by the runs that were timed; 0: not known. Runs come in turn */
 };
 
 /* What a graph owns besides its tasks: an argument that is copied with the graph and freed with it. `counted` is told: +1 for a
@@ -242,6 +251,11 @@ static inline thrum_task *thrum__task_number_at(const thrum_graph *graph, uint64
 thrum_task *thrum__task_first(const thrum_graph *graph);
 thrum_task *thrum__task_after(const thrum_graph *graph, const thrum_task *task);
 uint64_t thrum__task_count(const thrum_graph *graph);
+
+/* Copies the calls of a frozen graph, which nobody else looks at meanwhile, if it has nothing but calls and there is memory. And
+ * forgets them: they are not what they were. */
+void thrum__calls_make(thrum_graph *graph);
+void thrum__calls_drop(thrum_graph *graph);
 
 /* "'name'" or "task 5 of graph 'g'", for messages. */
 const char *thrum__task_label(const thrum_task *task, char *room, size_t size);

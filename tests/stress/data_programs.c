@@ -52,7 +52,8 @@ static void *follow(void *arg)
     return NULL;
 }
 
-static void check_program(struct stress_course *course, const struct data_program *program, const struct setting *setting)
+static void check_program(struct stress_course *course, const struct data_program *program,
+                          const struct setting *setting)
 {
     if (!program->wrong)
         return;

@@ -390,11 +390,12 @@ static inline struct inner *pick_inner(struct data_program *program)
     struct inner *outermost = NULL;
     while (program->inners < INNERS_MOST && random_chance(&program->random, outermost ? 40 : 10)) {
         struct inner *inner = &program->inner[program->inners];
-        *inner = (struct inner){.program = program,
-                                .tasks = (int)random_between(&program->random, 1, 12),
-                                .window = random_chance(&program->random, 50) ? random_between(&program->random, 2, 5) : 0,
-                                .priority = random_chance(&program->random, 30) ? 1 : 0,
-                                .deeper = outermost};
+        *inner =
+            (struct inner){.program = program,
+                           .tasks = (int)random_between(&program->random, 1, 12),
+                           .window = random_chance(&program->random, 50) ? random_between(&program->random, 2, 5) : 0,
+                           .priority = random_chance(&program->random, 30) ? 1 : 0,
+                           .deeper = outermost};
         inner->data = thrum_data_variable(program->ex, &inner->value, sizeof inner->value);
         for (int i = 0; i < inner->tasks; i++)
             inner->expected = inner->expected * 3 + 1;
@@ -430,7 +431,8 @@ static inline bool insert_step(struct data_program *program, struct program_flow
     thrum_item items[ACCESSES_MOST + 6];
     size_t count = fill_items(program, step, items);
     const thrum_codelet *codelet = step->inner || random_chance(&program->random, 30) ? &at_home : &everywhere;
-    program_say("insert %u in flow %d%s:", step->number, to ? (int)(to - program->flow) : -1, step->fails ? " fails" : "");
+    program_say("insert %u in flow %d%s:", step->number, to ? (int)(to - program->flow) : -1,
+                step->fails ? " fails" : "");
     for (size_t i = 0; i < step->uses; i++)
         program_say(" %s view %d (layout %d)", mode_names[step->use[i].mode], (int)(step->use[i].view - program->view),
                     step->use[i].view->object->kind);
@@ -592,7 +594,8 @@ static inline bool do_partition_of(struct data_program *program, struct view *vi
         return false;
     size_t parts = pick_cut(program, view, &cut);
     struct program_flow *to = pick_flow(program);
-    program_say("partition view %d in flow %d: parts from view %zu on, %zu\n", (int)(view - program->view), (int)(to - program->flow), program->views, parts);
+    program_say("partition view %d in flow %d: parts from view %zu on, %zu\n", (int)(view - program->view),
+                (int)(to - program->flow), program->views, parts);
     int code = thrum_partition(program->recording ? program->recording : to->flow, view->data, &cut);
     if ((code == FAILURE && to->fails) || !program_ok(program, code, "thrum_partition"))
         return false;
@@ -739,7 +742,8 @@ static inline void record(struct data_program *program, thrum_graph *graph, bool
         return;
     }
     struct view *cut = parts ? pick_view(program) : NULL;
-    bool is_cut = cut && random_chance(&program->random, 70) && cut->object->kind != CSR && do_partition_of(program, cut);
+    bool is_cut =
+        cut && random_chance(&program->random, 70) && cut->object->kind != CSR && do_partition_of(program, cut);
     for (size_t i = random_between(&program->random, 1, RECORDED_MOST - 1); i > 0; i--)
         do_insert(program);
     if (is_cut) {

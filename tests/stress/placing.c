@@ -143,8 +143,7 @@ static void make_data(trial *t)
         t->written[i] = own;
         t->data[i] = thrum_data_vector(t->ex, t->memory[i], LENGTH, sizeof(uint64_t));
         stress_check(t->course, t->data[i] != NULL);
-        stress_check(t->course,
-                     thrum_data_set_reduction(t->data[i], &clears[reduction], &combines[reduction]) == 0);
+        stress_check(t->course, thrum_data_set_reduction(t->data[i], &clears[reduction], &combines[reduction]) == 0);
     }
 }
 

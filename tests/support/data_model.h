@@ -218,9 +218,8 @@ static inline uint64_t oracle_step(const struct use *use, size_t uses, uint64_t 
     for (size_t i = 0; i < uses; i++) {
         const struct object *object = use[i].view->object == of ? instead : use[i].view->object;
         for (size_t k = 0; k < use[i].view->words; k++)
-            value[i][k] = use[i].mode == THRUM_MODE_REDUX && !use[i].view->written
-                              ? 0
-                              : object->value[use[i].view->index[k]];
+            value[i][k] =
+                use[i].mode == THRUM_MODE_REDUX && !use[i].view->written ? 0 : object->value[use[i].view->index[k]];
     }
     uint64_t hash = effect(use, uses, seed, value);
     for (size_t i = 0; i < uses; i++) {
@@ -482,7 +481,8 @@ static inline void init_part(struct view *part, struct view *whole, const thrum_
 {
     const struct object *object = whole->object;
     struct model_range range[DIMS];
-    *part = (struct view){.object = whole->object, .whole = whole, .written = whole->written, .overlaps = whole->overlaps};
+    *part =
+        (struct view){.object = whole->object, .whole = whole, .written = whole->written, .overlaps = whole->overlaps};
     for (uint32_t d = 0; d < object->dims; d++) {
         size_t pieces = cut->pieces[d] ? cut->pieces[d] : 1;
         range[d] = model_piece(whole->extent[d], pieces, number % pieces, cut->shadow[d]);

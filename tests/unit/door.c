@@ -10,6 +10,8 @@
 #include "random.h"
 #include "sys/barrier.h"
 
+#include <sched.h>
+
 enum { WORKERS = 2, GATES = 4 };
 enum { LONG_NS = 1000000 }; /* more than any patience in door.c */
 
@@ -216,30 +218,107 @@ static void build_diamond(struct play *play, int width)
         assert_int_equal(thrum_edge(thrum__task_number_at(play->graph, (size_t)i, &count), last), 0);
 }
 
-/* How long the owner is left alone, in looks a millisecond apart. */
-static int looks_until_asked(int64_t task_ns, int64_t crowded_until)
+/* How long an owner that stands still in a graph of `tasks` is left alone, in looks that are `step_ns` apart. */
+static int looks_until_asked(int64_t task_ns, int tasks, int64_t step_ns, int64_t crowded_until)
 {
     struct play play;
     int looks = 0;
     set_stage(&play, 2);
-    build_diamond(&play, 8);
+    build_diamond(&play, tasks - 2);
     play.graph->task_ns = task_ns;
     atomic_store(&play.ex->cpu.crowded_until, crowded_until);
     start_owner(&play);
     go_on_to(&play, 1);
     for (; !atomic_load(&play.owner->watched.asked); looks++)
-        look_after(&play, LONG_NS + 1);
-    finish(&play, 10);
+        look_after(&play, step_ns);
+    finish(&play, tasks);
     clear_stage(&play);
     return looks;
 }
 
 TEST(in_a_crowd_a_run_of_small_tasks_is_left_alone_for_longer)
 {
-    assert_int_equal(looks_until_asked(THRUM__SMALL_NS - 1, 0), 2);
-    assert_int_equal(looks_until_asked(THRUM__SMALL_NS, INT64_MAX), 2);
-    assert_in_range(looks_until_asked(THRUM__SMALL_NS - 1, INT64_MAX), 10, 12);
-    assert_int_equal(looks_until_asked(THRUM__SMALL_NS - 1, 1), 2); /* over */
+    assert_int_equal(looks_until_asked(THRUM__SMALL_NS - 1, 10, LONG_NS + 1, 0), 2);
+    assert_int_equal(looks_until_asked(THRUM__SMALL_NS, 10, LONG_NS + 1, INT64_MAX), 2);
+    assert_in_range(looks_until_asked(THRUM__SMALL_NS - 1, 10, LONG_NS + 1, INT64_MAX), 10, 12);
+    assert_int_equal(looks_until_asked(THRUM__SMALL_NS - 1, 10, LONG_NS + 1, 1), 2); /* over */
+}
+
+TEST(an_owner_of_tiny_tasks_may_stand_still_for_a_moment_unless_there_are_many)
+{
+    enum { STEP_NS = 10000 };
+    assert_int_equal(looks_until_asked(0, 10, STEP_NS, 0), 2);
+    assert_int_equal(looks_until_asked(THRUM__TINY_NS, 10, STEP_NS, 0), 2);
+    assert_in_range(looks_until_asked(THRUM__TINY_NS - 1, 10, STEP_NS, 0), 10, 16);
+    assert_int_equal(looks_until_asked(THRUM__TINY_NS - 1, 30000, STEP_NS, 0), 2);
+    assert_in_range(looks_until_asked(THRUM__MINUTE_NS - 1, 10, STEP_NS, 0), 100, 110);
+}
+
+/* The first tasks of a run may be unlike the others: what is seen of them does not count against what is known. */
+TEST(an_owner_of_tiny_tasks_that_seems_slow_is_left_alone_for_a_while)
+{
+    enum { STEP_NS = 10000 };
+    struct play play;
+    int looks = 0;
+    set_stage(&play, 2);
+    build_diamond(&play, 8);
+    play.graph->task_ns = THRUM__TINY_NS - 1;
+    start_owner(&play);
+    go_on_to(&play, 1);
+    for (; !atomic_load(&play.owner->watched.asked); looks++) {
+        atomic_fetch_add(&play.owner->inside, 2); /* as if it had completed one more task */
+        look_after(&play, STEP_NS);
+    }
+    assert_in_range(looks, 40, 46);
+    finish(&play, 10);
+    clear_stage(&play);
+}
+
+TEST(a_run_raises_what_is_known_of_its_pace_to_twice_as_much_at_most)
+{
+    assert_int_equal(thrum__pace(0, 10, 10), 10);
+    assert_int_equal(thrum__pace(7, 5, 5), 5);
+    assert_int_equal(thrum__pace(7, 12, 12), 12);
+    assert_int_equal(thrum__pace(7, 1000, 1000), 14);
+}
+
+TEST(a_shared_run_says_only_between_what_bounds_its_pace_is)
+{
+    assert_int_equal(thrum__pace(0, 10, 20), 20);
+    assert_int_equal(thrum__pace(14, 10, 20), 14);
+    assert_int_equal(thrum__pace(21, 10, 20), 20);
+    assert_int_equal(thrum__pace(9, 10, 20), 10);
+    assert_int_equal(thrum__pace(4, 10, 20), 8);
+}
+
+/* The test's thread may be moved by the system in between. */
+static bool shares_core_if_begun_here(struct play *play)
+{
+    int here;
+    bool shares;
+    do {
+        here = sched_getcpu();
+        atomic_store(&play->owner->began_on, here);
+        shares = thrum__door_shares_core(play->thief);
+    } while (sched_getcpu() != here);
+    return shares;
+}
+
+TEST(a_worker_knows_whether_it_is_on_the_core_where_another_began_a_run_that_it_has_alone)
+{
+    struct play play;
+    set_stage(&play, 2);
+    build_fan(play.graph, &play, 8);
+    start_owner(&play);
+    go_on_to(&play, 1);
+    assert_true(atomic_load(&play.owner->began_on) >= 0);
+    assert_true(shares_core_if_begun_here(&play));
+    atomic_store(&play.owner->began_on, -1);
+    assert_false(thrum__door_shares_core(play.thief));
+    assert_int_equal(ask_and_raid(&play), LOOK_SHOWN);
+    assert_false(shares_core_if_begun_here(&play)); /* it has nothing alone any more */
+    finish(&play, 9);
+    clear_stage(&play);
 }
 
 TEST(an_owner_that_is_asked_shows_half_at_its_next_pop_and_shares_its_run)
@@ -933,6 +1012,11 @@ int main(void)
         cmocka_unit_test(what_a_worker_has_is_its_own_while_nobody_asks),
         cmocka_unit_test(a_thief_looks_at_a_run_for_a_while_before_it_asks_and_asks_before_it_raids),
         cmocka_unit_test(in_a_crowd_a_run_of_small_tasks_is_left_alone_for_longer),
+        cmocka_unit_test(an_owner_of_tiny_tasks_may_stand_still_for_a_moment_unless_there_are_many),
+        cmocka_unit_test(an_owner_of_tiny_tasks_that_seems_slow_is_left_alone_for_a_while),
+        cmocka_unit_test(a_run_raises_what_is_known_of_its_pace_to_twice_as_much_at_most),
+        cmocka_unit_test(a_shared_run_says_only_between_what_bounds_its_pace_is),
+        cmocka_unit_test(a_worker_knows_whether_it_is_on_the_core_where_another_began_a_run_that_it_has_alone),
         cmocka_unit_test(an_owner_that_is_asked_shows_half_at_its_next_pop_and_shares_its_run),
         cmocka_unit_test(a_shared_run_is_alone_again_only_when_nobody_else_is_in_it_and_nothing_is_shown),
         cmocka_unit_test(a_raid_shows_everything_and_what_comes_after_is_shown_at_once),
