@@ -344,7 +344,7 @@ bool thrum__replica_is_last(const replicas *r, int node, int nodes);
 void thrum__replicas_changed(thrum__places *places, const replicas *r);
 /* 0, or THRUM_EDATA with a sentence about what is not as it should be; `at_rest`: no job and no copy is under way. */
 int thrum__places_check(thrum__places *places, bool at_rest);
-void thrum__replicas_free_all(thrum__places *places);
+void thrum__replicas_free_all(thrum__places *places, bool foreign);
 
 /* ---- kernel.c ----------------------------------------------------------------------------------------------------- */
 

@@ -97,10 +97,16 @@ void thrum__replicas_free(thrum__places *places, thrum_data *data)
     free_one(places, data);
 }
 
-void thrum__replicas_free_all(thrum__places *places)
+/* In the child of a fork others may seem to be in the middle of something for ever: there only memory is given back. */
+void thrum__replicas_free_all(thrum__places *places, bool foreign)
 {
-    while (places->all)
+    while (places->all && !foreign)
         free_one(places, places->all->data);
+    for (replicas *r; (r = places->all);) {
+        places->all = r->next;
+        r->data->replicas = NULL;
+        thrum__free(r);
+    }
 }
 
 /* Of some recent moment: nobody is kept from changing it. */

@@ -20,13 +20,19 @@
 
 int thrum__flow_error(const thrum_flow *flow)
 {
-    return flow->code ? flow->code : flow->begun ? thrum__root_code(flow->owner.root) : 0;
+    int code = flow->code ? flow->code : flow->begun ? thrum__root_code(flow->owner.root) : 0;
+    if (__builtin_expect(code, 0))
+        thrum__fault(code, "%s", thrum__root_text(flow->code ? &flow->object.root : flow->owner.root));
+    return code;
 }
 
+/* The first one counts. The sentence of an earlier one, which has been told by a wait, goes. */
 int thrum__flow_fail(thrum_flow *flow, int code)
 {
-    if (!flow->code)
-        flow->code = code;
+    if (flow->code || (flow->begun && thrum__root_code(flow->owner.root)))
+        return code;
+    flow->code = code;
+    thrum__root_clear(&flow->object.root);
     thrum__root_fail(&flow->object.root, code, thrum__last_fault());
     if (flow->begun)
         thrum__root_fail(flow->owner.root, code, thrum__last_fault());
@@ -253,6 +259,8 @@ static void note_reductions(thrum_flow *flow, const thrum__job *job)
             continue;
         if (data->front.group != THRUM_MODE_REDUX)
             data->reduced_unwritten = !data->front.written;
+        if (data->reduction->begun_by_graph) /* which has ended, and nothing of flows has been under way since */
+            thrum__reduction_reset(data->reduction, false);
         data->reducer = flow;
     }
 }
@@ -315,7 +323,7 @@ static void add_job(thrum_flow *flow, thrum__job *job, const thrum_codelet *code
 static size_t arg_bytes(const thrum_item *items, size_t count)
 {
     size_t bytes = 0;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; items && i < count; i++)
         bytes += items[i].kind == THRUM_ITEM_ARG ? items[i].bytes : 0;
     return bytes;
 }

@@ -94,7 +94,7 @@ int thrum__check_implementation(const thrum_flow *flow, const thrum_codelet *cod
 int thrum__flow_begin(thrum_flow *flow);
 /* The flow keeps the thread's last error; returns the code. */
 int thrum__flow_fail(thrum_flow *flow, int code);
-/* Before a change: the flow's first error, if it has one. */
+/* Before a change: the flow's first error, if it has one, with its sentence. */
 int thrum__flow_error(const thrum_flow *flow);
 /* Takes the space's lock, to insert; waits before where the window is full. Or the flow's error. */
 int thrum__flow_enter(thrum_flow *flow);

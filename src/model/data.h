@@ -86,6 +86,8 @@ struct thrum_data {
     size_t part_count;
     thrum_cut cut;
     _Atomic uint32_t in_graphs; /* codelet tasks of graphs that name it */
+    bool recorded;              /* a flow that records uses it */
+    bool of_graphs;             /* a part of a recorded partition: it goes with the last graph that names it */
 
     thrum_data *next, *previous; /* in the space's lists */
 };

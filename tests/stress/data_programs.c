@@ -105,11 +105,32 @@ TEST(random_programs_compute_what_the_oracle_says_where_workers_steal)
     all_trials(settings, COUNT_OF(stealing), "programs");
 }
 
+/* Processors only, and with devices whose memories hold some of the handles. */
+static const char *const devices[] = {
+    "cpu:2",
+    "cpu:1,emu:1;memory=16KiB;latency=1us",
+    "cpu:2,emu:2;memory=10KiB;latency=0us",
+    "cpu:2,emu:1;memory=1MiB;workers=2;latency=0us",
+    "cpu:1,emu:3;memory=12KiB;latency=2us",
+};
+
+TEST(random_programs_compute_what_the_oracle_says_with_policies_and_devices)
+{
+    static struct setting settings[100];
+    const thrum_policy *policy;
+    size_t count = 0;
+    for (int i = 0; (policy = thrum_policy_at(i)); i++)
+        for (size_t d = 0; d < COUNT_OF(devices) && count < COUNT_OF(settings); d++)
+            settings[count++] = (struct setting){.config = {.policy = policy->name, .devices = devices[d]}};
+    all_trials(settings, count, "programs");
+}
+
 int main(int argc, char **argv)
 {
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_programs_compute_what_the_oracle_says_where_workers_steal),
+        cmocka_unit_test(random_programs_compute_what_the_oracle_says_with_policies_and_devices),
     };
     stress = stress_begin(argv[0], 4);
     return cmocka_run_group_tests(tests, NULL, NULL);

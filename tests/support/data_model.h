@@ -162,7 +162,7 @@ static inline bool has_shape(const thrum_buffer *b, const struct view *view)
 
 /* ---- What tasks do ------------------------------------------------------------------------------------------------ */
 
-struct use {
+struct model_use {
     struct view *view;
     enum thrum_mode mode;
 };
@@ -184,7 +184,7 @@ static inline bool mode_writes(enum thrum_mode mode)
     return mode != THRUM_MODE_R && mode != THRUM_MODE_SCRATCH;
 }
 
-static inline uint64_t hash_of_reads(const struct use *use, size_t uses, uint64_t seed, words_of_uses value)
+static inline uint64_t hash_of_reads(const struct model_use *use, size_t uses, uint64_t seed, words_of_uses value)
 {
     uint64_t hash = seed;
     for (size_t i = 0; i < uses; i++)
@@ -194,7 +194,7 @@ static inline uint64_t hash_of_reads(const struct use *use, size_t uses, uint64_
 }
 
 /* Changes what was read into what is written; returns what stands for all that was read. */
-static inline uint64_t effect(const struct use *use, size_t uses, uint64_t seed, words_of_uses value)
+static inline uint64_t effect(const struct model_use *use, size_t uses, uint64_t seed, words_of_uses value)
 {
     uint64_t hash = hash_of_reads(use, uses, seed, value);
     for (size_t i = 0; i < uses; i++)
@@ -211,7 +211,7 @@ static inline uint64_t effect(const struct use *use, size_t uses, uint64_t seed,
 }
 
 /* The oracle's way: `instead` stands for the object `of`, where a graph has been bound so. */
-static inline uint64_t oracle_step(const struct use *use, size_t uses, uint64_t seed, const struct object *of,
+static inline uint64_t oracle_step(const struct model_use *use, size_t uses, uint64_t seed, const struct object *of,
                                    struct object *instead)
 {
     words_of_uses value;
