@@ -61,6 +61,11 @@ void thrum__replica_unpin(thrum__places *places, replica *r)
     thrum__assert(r->users > 0 && n->users > 0);
     r->users--;
     n->users--;
+}
+
+void thrum__replica_is_newest(thrum__places *places, replica *r)
+{
+    node *n = &places->node[r->node];
     if (!r->memory)
         return;
     list_take_out(n, r);
@@ -150,6 +155,7 @@ static replica *oldest_that_may_go(const node *n)
 /* At once, or after a copy home. False: there is no memory to begin that. */
 static bool throw_out(thrum__places *places, node *n, replica *r, todo *todo)
 {
+    bool has_content = r->state != THRUM_INVALID;
     if (thrum__replica_is_last(r->all, r->node, places->node_count)) {
         if (!thrum__transfer_begin(places, r->all, r->node, 0, todo))
             return false;
@@ -159,7 +165,7 @@ static bool throw_out(thrum__places *places, node *n, replica *r, todo *todo)
     } else {
         thrum__replica_drop(places, r);
     }
-    n->evictions++;
+    n->evictions += has_content;
     return true;
 }
 
@@ -366,8 +372,8 @@ bool thrum__replica_prefetch_memory(thrum__places *places, replica *r)
         replica *other = oldest_to_spare(places, n);
         if (!other)
             return false;
+        n->evictions += other->state != THRUM_INVALID;
         thrum__replica_drop(places, other);
-        n->evictions++;
     }
     return replica_get(n, r) == 0;
 }

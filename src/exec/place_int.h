@@ -332,8 +332,9 @@ void thrum__replica_drop(thrum__places *places, replica *r);
 /* Memory that nobody has to leave for, but for what is not wanted and need not be copied. */
 bool thrum__replica_prefetch_memory(thrum__places *places, replica *r);
 void thrum__scratch_free(thrum__places *places, node *n, use *u);
-/* The next to be thrown out. */
+/* The next to be thrown out; the last: it has just been used. */
 void thrum__replica_is_oldest(thrum__places *places, replica *r);
+void thrum__replica_is_newest(thrum__places *places, replica *r);
 
 /* ---- transfer.c --------------------------------------------------------------------------------------------------- */
 

@@ -345,6 +345,7 @@ static void end_use(thrum__places *places, use *u, bool wrote)
     r->writing -= u->counts_as_writer;
     u->counts_as_writer = false;
     thrum__replica_unpin(places, &r->of[u->of->node]);
+    thrum__replica_is_newest(places, &r->of[u->of->node]);
 }
 
 static void serve_lines(thrum__places *places, todo *todo)
