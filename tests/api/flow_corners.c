@@ -277,6 +277,56 @@ TEST(a_graph_finds_what_flows_have_reduced)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
+enum { LONGS = 100 };
+
+static void clear_longs(const thrum_buffer *b, const void *arg)
+{
+    (void)arg;
+    memset(b[0].ptr, 0, LONGS * sizeof(long));
+}
+
+static void increment_longs(const thrum_buffer *b, const void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < LONGS; i++)
+        ((long *)b[0].ptr)[i] += 1;
+}
+
+static void add_longs(const thrum_buffer *b, const void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < LONGS; i++)
+        ((long *)b[0].ptr)[i] += ((const long *)b[1].ptr)[i];
+}
+
+/* On a device that has room for two of three. */
+TEST(a_copy_that_was_thrown_out_is_brought_back)
+{
+    static const thrum_codelet init = {.name = "init", .cpu = clear_longs, .emu = clear_longs};
+    static const thrum_codelet count = {.name = "count", .cpu = increment_longs, .emu = increment_longs};
+    static const thrum_codelet combine = {.name = "combine", .cpu = add_longs, .emu = add_longs};
+    thrum_executor *ex =
+        thrum_executor_new(&(thrum_config){.policy = "fifo", .devices = "cpu:1,emu:1;memory=2KiB;latency=0us"});
+    static long values[3][LONGS];
+    thrum_data *data[3];
+    assert_non_null(ex);
+    memset(values, 0, sizeof values);
+    for (int i = 0; i < 3; i++)
+        data[i] = thrum_data_vector(ex, values[i], LONGS, sizeof(long));
+    assert_int_equal(thrum_data_set_reduction(data[0], &init, &combine), 0);
+    thrum_flow *flow = thrum_flow_new(ex);
+    for (int round = 0; round < 20; round++) {
+        assert_int_equal(thrum_insert(flow, &count, THRUM_REDUX(data[0]), THRUM_ON_WORKER(1)), 0);
+        assert_int_equal(thrum_insert(flow, &combine, THRUM_RW(data[1]), THRUM_R(data[2]), THRUM_ON_WORKER(1)), 0);
+    }
+    assert_int_equal(thrum_flow_free(flow), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(thrum_data_unregister(data[i]), 0);
+    assert_int_equal(values[0][0], 20);
+    assert_int_equal(values[0][LONGS - 1], 20);
+    assert_int_equal(thrum_executor_free(ex), 0);
+}
+
 /* ---- Recorded partitions ------------------------------------------------------------------------------------------ */
 
 TEST(a_copy_of_a_graph_keeps_the_parts)
@@ -315,6 +365,7 @@ int main(void)
         cmocka_unit_test(copies_of_a_reduction_that_failed_are_forgotten),
         cmocka_unit_test(copies_of_a_recorded_reduction_that_failed_are_forgotten),
         cmocka_unit_test(a_graph_finds_what_flows_have_reduced),
+        cmocka_unit_test(a_copy_that_was_thrown_out_is_brought_back),
         cmocka_unit_test(a_copy_of_a_graph_keeps_the_parts),
     };
     return RUN_TESTS(tests, 60);
