@@ -668,6 +668,18 @@ static int64_t nap_for(const worker *w)
     return w->ex->space.places && w->kind == WORKER_OWN ? PLACE_NAP_NS : -1;
 }
 
+static void sleep_in_wait(thrum_handle *handle, worker *w)
+{
+    thrum__places *places = w->ex->space.places;
+    thrum__pause before = {0};
+    if (places)
+        before = thrum__place_pause(places, handle->root);
+    thrum__step_aside(w);
+    sleep_on(handle, w, nap_for(w));
+    thrum__step_back(w);
+    thrum__place_resume(&before);
+}
+
 /* Where there are no threads, a waiter outside tasks does whatever there is. With `open` any waiter does, but on top of a
  * task only as far as thrum__help_with_any allows. */
 static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool open)
@@ -704,9 +716,7 @@ static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool ope
                 sched_yield();
             continue;
         }
-        thrum__step_aside(w);
-        sleep_on(handle, w, nap_for(w));
-        thrum__step_back(w);
+        sleep_in_wait(handle, w);
         looking_since = 0;
     }
 }

@@ -181,7 +181,7 @@ static int check_node(const thrum__places *places, const node *n, bool at_rest)
                             n->used);
     if (n->device && n->used > n->device->info.memory)
         return thrum__fault(THRUM_EDATA, "node %d: %zu bytes are used of %zu", number, n->used, n->device->info.memory);
-    if (users > n->users || (at_rest && (n->users || n->first || n->leaving || n->scratch)))
+    if (users > n->users || (at_rest && (n->users || n->admitted || n->copies || n->first || n->leaving || n->scratch)))
         return thrum__fault(THRUM_EDATA, "node %d: its users are not counted right", number);
     return 0;
 }

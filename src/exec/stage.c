@@ -256,6 +256,7 @@ static void decide_mode(const thrum__places *places, use *u)
 void thrum__stage_admit(thrum__places *places, placing *p, todo *todo)
 {
     p->admitted = true;
+    places->node[p->node].admitted++;
     p->missing = 1;
     for (uint32_t i = 0; i < p->use_count; i++) {
         use *u = &p->uses[i];
@@ -360,6 +361,7 @@ void thrum__stage_end(thrum__places *places, placing *p, bool wrote)
     for (uint32_t i = 0; i < p->use_count; i++)
         end_use(places, &p->uses[i], wrote);
     p->use_count = 0;
+    places->node[p->node].admitted -= p->admitted;
     p->admitted = false;
     serve_lines(places, &todo);
     thrum__lock_give(&places->lock);

@@ -321,6 +321,54 @@ TEST(a_task_of_a_graph_that_reads_what_nobody_wrote_fails_the_run)
     end(ex);
 }
 
+/* ---- Kernels that wait ------------------------------------------------------------------------------------------------------- */
+
+static thrum_executor *nested_on;
+static int nested_code;
+
+/* In the memory of the device, which the calling task has almost all of. */
+static void wait_inside(const thrum_buffer *b, const void *arg)
+{
+    static int x[N];
+    (void)b;
+    thrum_data *data = thrum_data_vector(nested_on, x, N, sizeof(int));
+    thrum_flow *flow = thrum_flow_new(nested_on);
+    thrum_insert(flow, *(const thrum_codelet *const *)arg, THRUM_RW(data));
+    nested_code = thrum_flow_free(flow);
+    thrum_fail(nested_code, "%s", thrum_message(NULL));
+}
+static const thrum_codelet waiting = {.name = "waiting", .emu = wait_inside};
+
+static int run_waiting(const char *policy, const thrum_codelet *inside)
+{
+    thrum_executor *ex = executor_of(policy, "cpu:1,emu:1;memory=500B;workers=2");
+    static int x[N];
+    nested_on = ex;
+    thrum_data *data = thrum_data_vector(ex, x, N, sizeof(int));
+    thrum_flow *flow = thrum_flow_new(ex);
+    thrum_insert(flow, &waiting, THRUM_RW(data), THRUM_ARG(inside));
+    int err = thrum_flow_wait(flow);
+    char sentence[512];
+    snprintf(sentence, sizeof sentence, "%s", thrum_message(NULL));
+    thrum_flow_free(flow);
+    thrum_data_discard(data);
+    end(ex);
+    thrum_fail(err, "%s", sentence);
+    return err;
+}
+
+TEST(a_kernel_that_waits_for_a_task_that_does_not_fit_beside_it_is_told_so)
+{
+    static const char *const policies[] = {"fifo", "lws", "dmda"};
+    for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
+        assert_int_equal(run_waiting(policies[i], &inc_emu), THRUM_EDEVICE);
+        assert_message("task 'inc_emu' needs 400 of the 500 bytes of memory of emu 0, but cannot have them");
+        nested_code = 1;
+        run_waiting(policies[i], &inc); /* there the processor can do it */
+        assert_int_equal(nested_code, 0);
+    }
+}
+
 /* ---- Configurations ---------------------------------------------------------------------------------------------------------- */
 
 static void assert_refused(const thrum_config *config, int code, const char *part)
@@ -378,6 +426,7 @@ int main(void)
         cmocka_unit_test(content_that_is_lost_with_a_device_is_said_to_be),
         cmocka_unit_test(tasks_of_a_graph_that_use_a_handle_at_once_fail_the_run),
         cmocka_unit_test(a_task_of_a_graph_that_reads_what_nobody_wrote_fails_the_run),
+        cmocka_unit_test(a_kernel_that_waits_for_a_task_that_does_not_fit_beside_it_is_told_so),
         cmocka_unit_test(configurations_that_cannot_be_are_refused),
         cmocka_unit_test(a_codelet_that_nobody_can_run_is_refused_when_it_is_inserted),
     };
