@@ -742,7 +742,9 @@ static inline void unregister_object(struct data_program *program, struct object
     }
     program_say("unregister view %d\n", (int)(view - program->view));
     bool discards = random_chance(&program->random, 10);
-    program_ok(program, discards ? thrum_data_discard(view->data) : thrum_data_unregister(view->data), "unregistering");
+    int code = discards ? thrum_data_discard(view->data) : thrum_data_unregister(view->data);
+    if (!is_refused(program, NULL, code)) /* there is no content: then it is gone all the same */
+        program_ok(program, code, "unregistering");
     if (object->memory && !discards && !program->fails && !memory_is_right(object))
         program_note(program, "the memory of a handle of layout %d is not what the oracle says, after %u steps",
                      object->kind, program->steps);
