@@ -122,6 +122,33 @@ TEST(a_task_fills_a_window_of_its_own)
     }
 }
 
+/* What a task waits for may wait in turn for tasks of another flow, which nobody has begun. */
+TEST(a_flow_in_a_task_waits_for_tasks_outside)
+{
+    static const thrum_codelet outer = {.name = "outer", .cpu = flow_in_task};
+    static const thrum_config configs[] = {{.threadless = true},
+                                           {.workers = 1},
+                                           {.workers = 1, .callers = THRUM_CALLERS_BLOCK},
+                                           {.workers = 2},
+                                           {.workers = 1, .policy = "fifo"}};
+    for (size_t i = 0; i < COUNT_OF(configs); i++) {
+        long x = 0, y = 0;
+        struct inside inside = {.ex = thrum_executor_new(&configs[i])}, *arg = &inside;
+        inside.data = thrum_data_variable(inside.ex, &x, sizeof x);
+        thrum_data *other = thrum_data_variable(inside.ex, &y, sizeof y);
+        thrum_flow *flow = thrum_flow_new(inside.ex);
+        for (int n = 0; n < 5; n++) {
+            assert_int_equal(thrum_insert(flow, &outer, THRUM_RW(other), THRUM_ARG(arg)), 0);
+            assert_int_equal(thrum_insert(flow, &increment, THRUM_RW(inside.data), THRUM_PRIORITY(-(n % 2))), 0);
+        }
+        assert_int_equal(thrum_flow_free(flow), 0);
+        assert_int_equal(inside.code, 0);
+        assert_int_equal(thrum_data_unregister(inside.data) | thrum_data_unregister(other), 0);
+        assert_int_equal(x, 105);
+        assert_int_equal(thrum_executor_free(inside.ex), 0);
+    }
+}
+
 /* ---- Flows behind each other -------------------------------------------------------------------------------------- */
 
 /* A partition and its end wait for another flow's task, and end in a thread that has nothing to do with their flow. */
@@ -360,6 +387,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_window_is_emptied_by_who_fills_it),
         cmocka_unit_test(a_task_fills_a_window_of_its_own),
+        cmocka_unit_test(a_flow_in_a_task_waits_for_tasks_outside),
         cmocka_unit_test(jobs_that_do_nothing_end_before_their_flow_does),
         cmocka_unit_test(a_handle_stays_for_those_who_want_memory_like_it),
         cmocka_unit_test(copies_of_a_reduction_that_failed_are_forgotten),
