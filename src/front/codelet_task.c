@@ -260,6 +260,8 @@ static thrum_task *add(thrum_graph *graph, const thrum_codelet *codelet, const t
     thrum__space *space = space_of(items, count);
     int err = thrum__items_read(space, codelet, items, count, "thrum_codelet_task", &terms, access);
     if (!err)
+        err = thrum__items_check_pairs(codelet, access, terms.accesses, "thrum_codelet_task");
+    if (!err)
         err = check(codelet, space, &terms, access);
     if (err) {
         thrum__graph_keep_error(graph, err);

@@ -234,7 +234,8 @@ static bool is_access(const thrum_item *item)
 static bool needs_closing(const thrum__access *access, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (__builtin_expect(access[i].data->front.group != 0, 0) &&
+        if (__builtin_expect(!thrum__order_closes_nothing(&access[i].data->front, (enum thrum_mode)access[i].mode),
+                             0) &&
             thrum__order_closing(&access[i].data->front, access[i].mode) != THRUM__CLOSE_NOTHING)
             return true;
     return false;
@@ -297,13 +298,19 @@ int thrum__check_implementation(const thrum_flow *flow, const thrum_codelet *cod
 static int check_accesses(const thrum_flow *flow, const thrum_codelet *codelet, const thrum__access *access,
                           uint32_t count)
 {
+    bool at_home = !flow->space->places, twice = false;
+    uint64_t stamp = ++flow->space->stamp;
     int err = 0;
     for (uint32_t i = 0; i < count && !err; i++) {
-        err = thrum__access_check(codelet, access[i].data, (enum thrum_mode)access[i].mode, "thrum_insert");
-        if (!err && !flow->space->places && access[i].mode != THRUM_MODE_SCRATCH)
-            err = thrum__data_make_home(access[i].data);
+        thrum_data *data = access[i].data;
+        if (__builtin_expect(!thrum__access_is_plain(data), 0))
+            err = thrum__access_check(codelet, data, (enum thrum_mode)access[i].mode, "thrum_insert");
+        if (!err && at_home && access[i].mode != THRUM_MODE_SCRATCH)
+            err = thrum__data_make_home(data);
+        twice |= data->stamp == stamp;
+        data->stamp = stamp;
     }
-    return err;
+    return err || !twice ? err : thrum__items_check_pairs(codelet, access, count, "thrum_insert");
 }
 
 static void add_job(thrum_flow *flow, thrum__job *job, const thrum_codelet *codelet, const thrum__terms_of_job *terms)

@@ -93,7 +93,8 @@ static int check_pair(const thrum_codelet *codelet, const thrum__access *a, cons
                         what, codelet->name, thrum__data_text(a->data, room), mode_name(a->mode), mode_name(b->mode));
 }
 
-static int check_pairs(const thrum_codelet *codelet, const thrum__access *access, uint32_t count, const char *what)
+int thrum__items_check_pairs(const thrum_codelet *codelet, const thrum__access *access, uint32_t count,
+                             const char *what)
 {
     for (uint32_t i = 1; i < count; i++)
         for (uint32_t j = 0; j < i; j++)
@@ -120,7 +121,7 @@ int thrum__items_read(const thrum__space *space, const thrum_codelet *codelet, c
         if (__builtin_expect(err, 0))
             return err;
     }
-    return check_pairs(codelet, access, terms->accesses, what);
+    return 0;
 }
 
 /* ---- By what was inserted before ---------------------------------------------------------------------------------- */
