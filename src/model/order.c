@@ -202,11 +202,11 @@ static void forget_members(thrum__front *front)
         front->group = 0;
 }
 
-static bool all_ended(thrum__access *list)
+static bool all_ended(thrum__access *first)
 {
-    while (list && has_ended(thrum__job_of(list)))
-        list = list->older;
-    return !list;
+    while (first && has_ended(thrum__job_of(first)))
+        first = first->older;
+    return !first;
 }
 
 bool thrum__order_is_quiet(const thrum__front *front)
