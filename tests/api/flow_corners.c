@@ -5,6 +5,7 @@
 #include "test.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 static void add_one(const thrum_buffer *b, const void *arg)
 {
@@ -42,6 +43,7 @@ static void wait_at_gate(const thrum_buffer *b, const void *arg)
 static void open_gate(void *arg)
 {
     (void)arg;
+    usleep(300);
     atomic_store(&gate, true);
 }
 
@@ -176,12 +178,45 @@ TEST(jobs_that_do_nothing_end_before_their_flow_does)
 
 /* ---- Handles that go ---------------------------------------------------------------------------------------------- */
 
+static size_t bytes_of_longs(const void *home, void *ctx)
+{
+    (void)home;
+    (void)ctx;
+    return 64 * sizeof(long);
+}
+
+static void copy_longs(const void *home, void *packed, void *ctx)
+{
+    (void)ctx;
+    memcpy(packed, home, 64 * sizeof(long));
+}
+
+static void copy_back_longs(void *home, const void *packed, void *ctx)
+{
+    copy_longs(packed, home, ctx);
+}
+
+/* One behind them tells who made it. */
+static void *make_longs(void *ctx)
+{
+    long *made = calloc(65, sizeof(long));
+    made[64] = 12345;
+    (void)ctx;
+    return made;
+}
+
+static void drop_longs(void *home, void *ctx)
+{
+    (void)ctx;
+    free(home);
+}
+
+static const thrum_layout longs = {"longs", bytes_of_longs, copy_longs, copy_back_longs, make_longs, drop_longs, NULL};
+
 static void fill_scratch(const thrum_buffer *b, const void *arg)
 {
     (void)arg;
-    for (size_t i = 0; i < b[1].extent[0]; i++)
-        ((long *)b[1].ptr)[i] = 1;
-    *(long *)b[0].ptr += ((long *)b[1].ptr)[b[1].extent[0] - 1];
+    *(long *)b[0].ptr += ((long *)b[1].ptr)[64] == 12345 ? 1 : 1000;
 }
 
 /* Scratch memory has no order, but it has a layout, which goes with the handle. */
@@ -191,7 +226,7 @@ TEST(a_handle_stays_for_those_who_want_memory_like_it)
     thrum_executor *ex = thrum_executor_new(&(thrum_config){.workers = 2});
     for (int round = 0; round < 100; round++) {
         long x = 0, y[64] = {0};
-        thrum_data *one = thrum_data_variable(ex, &x, sizeof x), *like = thrum_data_vector(ex, y, 64, sizeof(long));
+        thrum_data *one = thrum_data_variable(ex, &x, sizeof x), *like = thrum_data_custom(ex, &longs, y);
         thrum_flow *flow = thrum_flow_new(ex);
         atomic_store(&gate, false);
         assert_int_equal(thrum_insert(flow, &slow, THRUM_RW(one)), 0);
