@@ -131,7 +131,8 @@ THRUM_API int thrum_data_release(thrum_data *data);
 /* How REDUX accesses begin and end. `init` has one access, W: it writes the neutral element. `combine` has two, RW and R: it
  * adds the second to the first. Both need an implementation for processors. Tasks that reduce into the handle one after the
  * other run at the same time, each worker on a copy of its own; before the next other access the copies are combined into the
- * handle, whose content before them counts too if there was any. */
+ * handle, whose content before them counts too if there was any. A task that waits for something in the middle may find that
+ * others have added to its copy meanwhile. */
 THRUM_API int thrum_data_set_reduction(thrum_data *data, const thrum_codelet *init, const thrum_codelet *combine);
 
 /* ---- Partitions --------------------------------------------------------------------------------------------------- */

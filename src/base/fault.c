@@ -55,9 +55,12 @@ const char *thrum_error_text(int code)
     return i < sizeof codes / sizeof codes[0] ? codes[i].text : "user error";
 }
 
+/* The last sentence may be part of the new one. */
 int thrum__vfault(int code, const char *format, va_list args)
 {
-    vsnprintf(last, sizeof last, format, args);
+    char text[sizeof last];
+    vsnprintf(text, sizeof text, format, args);
+    memcpy(last, text, sizeof last);
     last_code = code;
     return code;
 }

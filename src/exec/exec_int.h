@@ -187,11 +187,12 @@ typedef struct tally {
 } tally;
 
 struct worker {
-    thrum__worker spawn; /* first: a scope points to it */
-    thrum__root *root;   /* of the task that runs; NULL between tasks */
-    thrum__run *run;     /* of the graph's task that runs; NULL outside such */
-    uint64_t iteration;  /* of the task that runs, in a pipelined run */
-    uint32_t strands;    /* times that it took up jobs of streams; wraps around */
+    thrum__worker spawn;       /* first: a scope points to it */
+    thrum__root *root;         /* of the task that runs; NULL between tasks */
+    thrum__run *run;           /* of the graph's task that runs; NULL outside such */
+    uint64_t iteration;        /* of the task that runs, in a pipelined run */
+    uint32_t strands;          /* times that it took up jobs of streams; wraps around */
+    struct thrum__job *urgent; /* jobs that it has made ready and does next: see stream.c */
     domain *domain;
     int depth;        /* modules that it is in the middle of */
     int on_top;       /* open joins and waits that have picked up work, one on top of the other: */

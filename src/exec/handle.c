@@ -14,6 +14,7 @@
 #include "exec/exec_int.h"
 
 #include "base/alloc.h"
+#include "exec/place.h"
 #include "sys/clock.h"
 
 #include <limits.h>
@@ -627,7 +628,7 @@ static void sleep_on(thrum_handle *handle, worker *w, int64_t timeout_ns)
         thrum__futex_wait(&handle->state, seen | AWAITED, timeout_ns);
 }
 
-enum { LOOKS_PER_CLOCK = 16, THREADLESS_NAP_NS = 1000000 };
+enum { LOOKS_PER_CLOCK = 16, THREADLESS_NAP_NS = 1000000, PLACE_NAP_NS = 200000 };
 
 /* A function that nobody fetches although a worker stands there: the worker waits for this very core. The system may leave
  * two threads that both look on one core for long, though another is idle; so the worker is asked to move. */
@@ -659,6 +660,26 @@ static bool spin_on(const thrum_handle *handle, int64_t ns)
     return false;
 }
 
+/* Without threads others do not wake it; and a policy calls the place of a worker, which cannot know where that waits. */
+static int64_t nap_for(const worker *w)
+{
+    if (w->ex->threadless)
+        return THREADLESS_NAP_NS;
+    return w->ex->space.places && w->kind == WORKER_OWN ? PLACE_NAP_NS : -1;
+}
+
+static void sleep_in_wait(thrum_handle *handle, worker *w)
+{
+    thrum__places *places = w->ex->space.places;
+    thrum__pause before = {0};
+    if (places)
+        before = thrum__place_pause(places, handle->root);
+    thrum__step_aside(w);
+    sleep_on(handle, w, nap_for(w));
+    thrum__step_back(w);
+    thrum__place_resume(&before);
+}
+
 /* Where there are no threads, a waiter outside tasks does whatever there is. With `open` any waiter does, but on top of a
  * task only as far as thrum__help_with_any allows. */
 static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool open)
@@ -677,6 +698,11 @@ static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool ope
             looking_since = 0;
             continue;
         }
+        /* Jobs that a policy has put aside for this worker run here and nowhere else; what is awaited may be among them. */
+        if (w->ex->space.places && thrum__place_help(w->ex->space.places)) {
+            looking_since = 0;
+            continue;
+        }
         int64_t now = thrum__now();
         if (!looking_since)
             looking_since = now;
@@ -690,9 +716,7 @@ static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool ope
                 sched_yield();
             continue;
         }
-        thrum__step_aside(w);
-        sleep_on(handle, w, w->ex->threadless ? THREADLESS_NAP_NS : -1);
-        thrum__step_back(w);
+        sleep_in_wait(handle, w);
         looking_since = 0;
     }
 }

@@ -263,12 +263,33 @@ static enum outcome reserve_pinned(thrum__places *places, node *n, placing *p, t
 }
 
 /* Else nobody has anything that could come free, and still there is too little. */
-static bool something_will_leave(const node *n)
+static bool something_may_leave(const node *n)
 {
     const replica *r = n->oldest;
     while (r && may_go(r))
         r = r->newer;
     return r || n->scratch > 0;
+}
+
+static bool is_in_line(const node *n, const thrum__root *root)
+{
+    const placing *p = n->first;
+    while (p && p->job->owner->root != root)
+        p = p->next;
+    return p;
+}
+
+/* All that is in use is so by jobs whose kernels wait for others, and each of them for one that stands in this line: for ever. */
+static bool all_wait_for_the_line(const thrum__places *places, const node *n)
+{
+    if (n->admitted > n->suspended || n->copies > 0)
+        return false;
+    for (int i = 0; i < n->device->info.workers; i++) {
+        const place *pl = &places->place[n->device->first_place + i];
+        if (pl->suspended > 0 && !is_in_line(n, pl->awaited))
+            return false;
+    }
+    return n->suspended > 0;
 }
 
 static enum outcome reserve(thrum__places *places, node *n, placing *p, todo *todo)
@@ -280,7 +301,7 @@ static enum outcome reserve(thrum__places *places, node *n, placing *p, todo *to
     if (outcome == GOT)
         return GOT;
     unpin_all(places, p);
-    return outcome == LATER && !something_will_leave(n) ? NEVER : outcome;
+    return outcome == LATER && (!something_may_leave(n) || all_wait_for_the_line(places, n)) ? NEVER : outcome;
 }
 
 /* ---- The line ----------------------------------------------------------------------------------------------------------- */

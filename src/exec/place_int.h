@@ -63,6 +63,7 @@ typedef struct node {
     device *device;                           /* NULL for node 0, which has no limit */
     size_t used, most_used, scratch, leaving; /* bytes; `leaving` will be free when copies home have ended */
     uint32_t users;                           /* of all its replicas, and admitted scratch */
+    uint32_t admitted, suspended, copies; /* jobs; those of them whose kernels wait for others; transfers under way */
     replica *oldest, *newest;
     placing *first, *last; /* the line: those that wait for memory */
     uint64_t evictions, written_back, prefetches;
@@ -168,8 +169,11 @@ struct place {
     place *next_called;     /* among those that are to be called; by whoever made it CALLED */
     bool refused;           /* with the policy's lock: it will not pop again before it is woken */
     /* The worker's own. */
-    int staged;         /* popped and not begun */
-    int nested;         /* kernels that it is in the middle of */
+    int staged;    /* popped and not begun */
+    int serving;   /* calls of `serve` that it is in: a kernel may wait, and be called on top of */
+    int nested;    /* kernels that it is in the middle of */
+    int suspended; /* how many of them wait for others, with places->lock; and what the innermost waits for: */
+    const thrum__root *awaited;
     int64_t idle_since; /* with something staged; 0: it was not */
     /* The worker writes, others look. */
     _Atomic uint64_t tasks, busy_ns, waiting_ns;
@@ -344,7 +348,7 @@ bool thrum__replica_is_last(const replicas *r, int node, int nodes);
 void thrum__replicas_changed(thrum__places *places, const replicas *r);
 /* 0, or THRUM_EDATA with a sentence about what is not as it should be; `at_rest`: no job and no copy is under way. */
 int thrum__places_check(thrum__places *places, bool at_rest);
-void thrum__replicas_free_all(thrum__places *places);
+void thrum__replicas_free_all(thrum__places *places, bool foreign);
 
 /* ---- kernel.c ----------------------------------------------------------------------------------------------------- */
 

@@ -202,13 +202,14 @@ void thrum__stream_put(thrum__stream *stream, thrum__job *job)
     post(job);
 }
 
-/* A worker that is at work for the run has a strand; the job needs none of its own then. */
+/* A worker that is at work for the run has a strand; the job needs none of its own then. An urgent one is what that worker does
+ * next: it is kept aside until the job at hand has let go all that waited for it (next_urgent). */
 void thrum__stream_ready(thrum__job *job)
 {
     worker *self = thrum__self;
     thrum__run *run = job->owner->run;
     bool strand = self && self->run == run;
-    if (!strand || goes_by_post(job)) {
+    if (!strand || job->priority < 0 || job->worker >= 0) {
         if (!job->holds_strand)
             thrum__stream_hold(job);
         post(job);
@@ -218,7 +219,12 @@ void thrum__stream_ready(thrum__job *job)
         job->holds_strand = false;
         atomic_fetch_sub_explicit(&run->strands, 1, memory_order_relaxed);
     }
-    push(self, run, job);
+    if (job->priority == 0) {
+        push(self, run, job);
+        return;
+    }
+    job->next = self->urgent;
+    self->urgent = job;
 }
 
 /* ---- Working ------------------------------------------------------------------------------------------------------ */
@@ -232,13 +238,30 @@ static thrum_task *pop(worker *owner, int64_t base)
     return (thrum_task *)(word & TASK_MASK);
 }
 
-/* Urgent ones, which are posted, come between. How many there were. */
+/* The most urgent of those that the last job has made ready; the others are pushed, the least urgent first. */
+static thrum_task *next_urgent(worker *w, const thrum__run *run)
+{
+    thrum__job *sorted = NULL;
+    while (w->urgent) {
+        thrum__job *job = w->urgent, **at = &sorted;
+        w->urgent = job->next;
+        while (*at && (*at)->priority < job->priority)
+            at = &(*at)->next;
+        job->next = *at;
+        *at = job;
+    }
+    for (thrum__job *next; (next = sorted->next); sorted = next)
+        push(w, run, sorted);
+    return &sorted->task;
+}
+
+/* Urgent ones come first, also those that are posted. How many there were. */
 static int64_t run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
 {
     int64_t count = 0;
     for (; task; count++) {
         task->fn.plain(task->arg);
-        task = thrum__post_take_urgent(w, run);
+        task = __builtin_expect(w->urgent != NULL, 0) ? next_urgent(w, run) : thrum__post_take_urgent(w, run);
         if (!task)
             task = pop(w, base);
     }

@@ -68,6 +68,11 @@ static void run_at_home(void *arg)
     thrum_buffer few[FEW], *buffers = few;
     if (!belongs_here(task) || task->kind == THRUM__JOB_FETCH)
         return;
+    if (task->kind == THRUM__JOB_JOIN) {
+        thrum__reduction_reset(task->use[0].data->reduction);
+        task->use[0].data->reduction->begun_by_graph = true;
+        return;
+    }
     if (task->kind == THRUM__JOB_COMBINE) {
         thrum__combine_at_home(task->use[0].data, task->first_content);
         return;
@@ -146,13 +151,24 @@ static void run_placed(thrum_event event, void *arg)
 
 /* ---- Building ----------------------------------------------------------------------------------------------------- */
 
+/* Acquire and release: whoever lets go of a part last comes after all that others did with it. */
+static void count_use(thrum_data *data, int by)
+{
+    uint32_t before = atomic_fetch_add_explicit(&data->in_graphs, (uint32_t)by, memory_order_acq_rel);
+    if (by > 0 || before != 1 || !data->of_graphs)
+        return;
+    if (data->replicas)
+        thrum__replicas_free(data->space->places, data);
+    thrum__data_retire(data);
+}
+
 /* Handles that a graph names cannot be unregistered. */
 static void count_uses(void *bytes, int by)
 {
     const thrum__codelet_task *task = bytes;
     for (uint32_t i = 0; i < task->count; i++) {
-        atomic_fetch_add_explicit(&task->use[i].data->in_graphs, (uint32_t)by, memory_order_relaxed);
-        atomic_fetch_add_explicit(&task->use[i].named->in_graphs, (uint32_t)by, memory_order_relaxed);
+        count_use(task->use[i].data, by);
+        count_use(task->use[i].named, by);
     }
 }
 
@@ -197,7 +213,7 @@ static void set_terms(thrum_task *task, const thrum__codelet_plan *plan, bool pl
 
 thrum_task *thrum__codelet_task_add(thrum_graph *graph, const thrum__codelet_plan *plan, const char *what)
 {
-    bool placed = plan->space && plan->space->places;
+    bool placed = plan->space && plan->space->places && plan->kind != THRUM__JOB_JOIN;
     thrum__codelet_task *record = record_new(graph, plan);
     if (!record) {
         thrum__graph_fail_memory(graph, what);
@@ -244,6 +260,8 @@ static thrum_task *add(thrum_graph *graph, const thrum_codelet *codelet, const t
     thrum__space *space = space_of(items, count);
     int err = thrum__items_read(space, codelet, items, count, "thrum_codelet_task", &terms, access);
     if (!err)
+        err = thrum__items_check_pairs(codelet, access, terms.accesses, "thrum_codelet_task");
+    if (!err)
         err = check(codelet, space, &terms, access);
     if (err) {
         thrum__graph_keep_error(graph, err);
@@ -282,7 +300,7 @@ thrum_task *thrum_codelet_task_items(thrum_graph *graph, const thrum_codelet *co
 struct binding {
     const thrum_data *named;
     thrum_data *data;
-    size_t found;
+    size_t found, partitions, reductions;
 };
 
 static void bind_uses(void *bytes, void *arg)
@@ -292,11 +310,39 @@ static void bind_uses(void *bytes, void *arg)
     for (uint32_t i = 0; i < task->count; i++) {
         if (task->use[i].named != binding->named)
             continue;
-        atomic_fetch_sub_explicit(&task->use[i].data->in_graphs, 1, memory_order_relaxed);
+        count_use(binding->data, 1);
+        count_use(task->use[i].data, -1);
         task->use[i].data = binding->data;
-        atomic_fetch_add_explicit(&binding->data->in_graphs, 1, memory_order_relaxed);
         binding->found++;
     }
+}
+
+/* Parts lie in the memory of what was cut; and not every handle can be reduced into. */
+static void look_at_uses(void *bytes, void *arg)
+{
+    const thrum__codelet_task *task = bytes;
+    struct binding *binding = arg;
+    for (uint32_t i = 0; i < task->count; i++) {
+        if (task->use[i].named != binding->named)
+            continue;
+        binding->partitions += task->kind == THRUM__JOB_FETCH;
+        binding->reductions += task->use[i].mode == THRUM_MODE_REDUX;
+    }
+}
+
+static int check_uses(thrum_graph *graph, const thrum_data *recorded, const thrum_data *data)
+{
+    char room[THRUM__DATA_TEXT];
+    struct binding found = {.named = recorded};
+    thrum__graph_each_kept(graph, count_uses, look_at_uses, &found);
+    if (found.partitions)
+        return thrum__fault(THRUM_EINVAL, "thrum_graph_bind: the graph partitions %s, which cannot be exchanged",
+                            thrum__data_text(recorded, room));
+    if (found.reductions && !data->reduction)
+        return thrum__fault(THRUM_EINVAL,
+                            "thrum_graph_bind: the graph reduces into what was recorded, but %s has no reduction",
+                            thrum__data_text(data, room));
+    return 0;
 }
 
 static int check_binding(thrum_graph *graph, const thrum_data *recorded, const thrum_data *data)
@@ -313,7 +359,8 @@ static int check_binding(thrum_graph *graph, const thrum_data *recorded, const t
     if (recorded->parts || data->parts)
         return thrum__fault(THRUM_EINVAL, "thrum_graph_bind: %s is partitioned",
                             thrum__data_text(recorded->parts ? recorded : data, one));
-    return thrum__graph_idle(graph, "thrum_graph_bind");
+    err = thrum__graph_idle(graph, "thrum_graph_bind");
+    return err || recorded == data ? err : check_uses(graph, recorded, data);
 }
 
 int thrum_graph_bind(thrum_graph *graph, thrum_data *recorded, thrum_data *data)

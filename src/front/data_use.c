@@ -44,6 +44,8 @@ static int take(thrum_data *data, enum thrum_mode mode, bool last, thrum_flow **
     if (!err) {
         thrum_wait(flow->arrival);
         err = thrum__root_code(flow->owner.root);
+    } else if (flow->arrival) {
+        thrum__promise_keep(flow->arrival); /* nobody else will */
     }
     thrum_release(flow->arrival);
     flow->arrival = NULL;
@@ -58,7 +60,8 @@ static void let_go(thrum_flow *flow, thrum__job *job)
     thrum_flow_free(flow);
 }
 
-static int may_acquire(const thrum_data *data, const char *what)
+/* `in_parts` is the code where it is partitioned. */
+static int may_acquire(const thrum_data *data, const char *what, int in_parts)
 {
     char room[THRUM__DATA_TEXT];
     int err = thrum__data_check(data, NULL, what);
@@ -71,7 +74,7 @@ static int may_acquire(const thrum_data *data, const char *what)
     if (data->acquired)
         return thrum__fault(THRUM_EBUSY, "%s: %s is acquired already", what, thrum__data_text(data, room));
     if (data->parts || data->dissolved)
-        return thrum__fault(THRUM_EDATA, "%s: %s %s", what, thrum__data_text(data, room),
+        return thrum__fault(in_parts, "%s: %s %s", what, thrum__data_text(data, room),
                             data->parts ? "is partitioned; unpartition it first"
                                         : "is a part of a partition that has ended");
     return 0;
@@ -82,6 +85,9 @@ static int check_mode(const thrum_data *data, enum thrum_mode mode)
     char room[THRUM__DATA_TEXT];
     if (mode != THRUM_MODE_R && mode != THRUM_MODE_W && mode != THRUM_MODE_RW)
         return thrum__fault(THRUM_EINVAL, "thrum_data_acquire: mode %d, but it can be R, W or RW", (int)mode);
+    if (data->recorded)
+        return thrum__fault(THRUM_EINVAL, "thrum_data_acquire: a flow that records uses %s; end the recording first",
+                            thrum__data_text(data, room));
     if (mode != THRUM_MODE_W && !data->front.written)
         return thrum__fault(THRUM_EDATA, "thrum_data_acquire: %s is to be read, but nothing was written to it before",
                             thrum__data_text(data, room));
@@ -96,7 +102,7 @@ int thrum_data_acquire(thrum_data *data, enum thrum_mode mode, void **ptr)
 {
     thrum__job *job = NULL;
     thrum_flow *flow = NULL;
-    int err = may_acquire(data, "thrum_data_acquire");
+    int err = may_acquire(data, "thrum_data_acquire", THRUM_EDATA);
     if (!err)
         err = check_mode(data, mode);
     if (!err)
@@ -131,9 +137,7 @@ int thrum_data_release(thrum_data *data)
 static int may_go(const thrum_data *data, const char *what)
 {
     char room[THRUM__DATA_TEXT];
-    int err = may_acquire(data, what);
-    if (err == THRUM_EDATA)
-        return thrum__fault(THRUM_EBUSY, "%s", thrum__last_fault());
+    int err = may_acquire(data, what, THRUM_EBUSY);
     if (err)
         return err;
     if (data->whole)
@@ -156,6 +160,18 @@ static void forget(thrum_data *data)
     thrum__data_retire(data);
 }
 
+/* Where all data is at home and nothing uses it any more, there is nothing to wait for. */
+static bool is_quiet(const thrum_data *data)
+{
+    thrum__space *space = data->space;
+    if (space->places)
+        return false;
+    thrum__lock_take(&space->lock);
+    bool quiet = thrum__order_is_quiet(&data->front);
+    thrum__lock_give(&space->lock);
+    return quiet;
+}
+
 /* Memory that is thrum's own goes with the handle, so its content need not come home. */
 static int unregister(thrum_data *data, bool bring, const char *what)
 {
@@ -166,6 +182,10 @@ static int unregister(thrum_data *data, bool bring, const char *what)
     int err = may_go(data, what);
     if (err)
         return err;
+    if (is_quiet(data)) {
+        forget(data);
+        return 0;
+    }
     bring = bring && data->front.written && !data->owns_home;
     err = take(data, bring ? THRUM_MODE_RW : THRUM_MODE_W, true, &flow, &job);
     if (flow)

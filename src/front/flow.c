@@ -20,13 +20,19 @@
 
 int thrum__flow_error(const thrum_flow *flow)
 {
-    return flow->code ? flow->code : flow->begun ? thrum__root_code(flow->owner.root) : 0;
+    int code = flow->code ? flow->code : flow->begun ? thrum__root_code(flow->owner.root) : 0;
+    if (__builtin_expect(code, 0))
+        thrum__fault(code, "%s", thrum__root_text(flow->code ? &flow->object.root : flow->owner.root));
+    return code;
 }
 
+/* The first one counts. The sentence of an earlier one, which has been told by a wait, goes. */
 int thrum__flow_fail(thrum_flow *flow, int code)
 {
-    if (!flow->code)
-        flow->code = code;
+    if (flow->code || (flow->begun && thrum__root_code(flow->owner.root)))
+        return code;
+    flow->code = code;
+    thrum__root_clear(&flow->object.root);
     thrum__root_fail(&flow->object.root, code, thrum__last_fault());
     if (flow->begun)
         thrum__root_fail(flow->owner.root, code, thrum__last_fault());
@@ -228,7 +234,8 @@ static bool is_access(const thrum_item *item)
 static bool needs_closing(const thrum__access *access, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (__builtin_expect(access[i].data->front.group != 0, 0) &&
+        if (__builtin_expect(!thrum__order_closes_nothing(&access[i].data->front, (enum thrum_mode)access[i].mode),
+                             0) &&
             thrum__order_closing(&access[i].data->front, access[i].mode) != THRUM__CLOSE_NOTHING)
             return true;
     return false;
@@ -253,6 +260,10 @@ static void note_reductions(thrum_flow *flow, const thrum__job *job)
             continue;
         if (data->front.group != THRUM_MODE_REDUX)
             data->reduced_unwritten = !data->front.written;
+        if (data->reduction->begun_by_graph) { /* which has ended, and nothing of flows has been under way since */
+            thrum__reduction_reset(data->reduction);
+            data->reduction->begun_by_graph = false;
+        }
         data->reducer = flow;
     }
 }
@@ -287,13 +298,19 @@ int thrum__check_implementation(const thrum_flow *flow, const thrum_codelet *cod
 static int check_accesses(const thrum_flow *flow, const thrum_codelet *codelet, const thrum__access *access,
                           uint32_t count)
 {
+    bool at_home = !flow->space->places, twice = false;
+    uint64_t stamp = ++flow->space->stamp;
     int err = 0;
     for (uint32_t i = 0; i < count && !err; i++) {
-        err = thrum__access_check(codelet, access[i].data, (enum thrum_mode)access[i].mode, "thrum_insert");
-        if (!err && !flow->space->places && access[i].mode != THRUM_MODE_SCRATCH)
-            err = thrum__data_make_home(access[i].data);
+        thrum_data *data = access[i].data;
+        if (__builtin_expect(!thrum__access_is_plain(data), 0))
+            err = thrum__access_check(codelet, data, (enum thrum_mode)access[i].mode, "thrum_insert");
+        if (!err && at_home && access[i].mode != THRUM_MODE_SCRATCH)
+            err = thrum__data_make_home(data);
+        twice |= data->stamp == stamp;
+        data->stamp = stamp;
     }
-    return err;
+    return err || !twice ? err : thrum__items_check_pairs(codelet, access, count, "thrum_insert");
 }
 
 static void add_job(thrum_flow *flow, thrum__job *job, const thrum_codelet *codelet, const thrum__terms_of_job *terms)
@@ -315,8 +332,9 @@ static void add_job(thrum_flow *flow, thrum__job *job, const thrum_codelet *code
 static size_t arg_bytes(const thrum_item *items, size_t count)
 {
     size_t bytes = 0;
-    for (size_t i = 0; i < count; i++)
-        bytes += items[i].kind == THRUM_ITEM_ARG ? items[i].bytes : 0;
+    for (size_t i = 0; items && i < count; i++)
+        if (items[i].kind == THRUM_ITEM_ARG && items[i].bytes <= THRUM__ARG_MOST)
+            bytes += items[i].bytes;
     return bytes;
 }
 

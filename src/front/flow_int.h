@@ -94,7 +94,7 @@ int thrum__check_implementation(const thrum_flow *flow, const thrum_codelet *cod
 int thrum__flow_begin(thrum_flow *flow);
 /* The flow keeps the thread's last error; returns the code. */
 int thrum__flow_fail(thrum_flow *flow, int code);
-/* Before a change: the flow's first error, if it has one. */
+/* Before a change: the flow's first error, if it has one, with its sentence. */
 int thrum__flow_error(const thrum_flow *flow);
 /* Takes the space's lock, to insert; waits before where the window is full. Or the flow's error. */
 int thrum__flow_enter(thrum_flow *flow);
@@ -126,12 +126,25 @@ typedef struct thrum__terms_of_job {
     bool commutes, reduces;
 } thrum__terms_of_job;
 
+/* Bytes of an argument: more is refused with THRUM_ELIMIT. */
+enum { THRUM__ARG_MOST = 1 << 30 };
+
 /* Reads the items: accesses are counted and written to `access` (room for as many as there are items). 0, or an error with a
  * sentence in the name of `what`: of those that need not know what was inserted before. */
 int thrum__items_read(const thrum__space *space, const thrum_codelet *codelet, const thrum_item *items, size_t count,
                       const char *what, thrum__terms_of_job *terms, thrum__access *access);
 
+/* Whether a handle is named twice in ways that exclude each other. */
+int thrum__items_check_pairs(const thrum_codelet *codelet, const thrum__access *access, uint32_t count,
+                             const char *what);
+
 /* Whether an access is allowed by what was inserted before. With the space's lock. */
 int thrum__access_check(const thrum_codelet *codelet, const thrum_data *data, enum thrum_mode mode, const char *what);
+
+/* The same at a glance: false means that thrum__access_check has to be asked. */
+static inline bool thrum__access_is_plain(const thrum_data *data)
+{
+    return data->front.written && !data->parts && !data->dissolved && !data->overlaps;
+}
 
 #endif

@@ -120,16 +120,29 @@ int thrum_partition(thrum_flow *flow, thrum_data *data, const thrum_cut *how)
 
 /* ---- Putting together --------------------------------------------------------------------------------------------- */
 
+static int refuse_part(const thrum_data *data, size_t number)
+{
+    char room[THRUM__DATA_TEXT];
+    const thrum_data *part = data->parts[number];
+    if (part->parts || part->acquired)
+        return thrum__fault(THRUM_EDATA, "thrum_unpartition: part %zu of %s is %s itself", number,
+                            thrum__data_text(data, room), part->parts ? "partitioned" : "acquired");
+    if (atomic_load_explicit(&part->in_graphs, memory_order_relaxed))
+        return thrum__fault(THRUM_EBUSY,
+                            "thrum_unpartition: a task of a graph uses part %zu of %s; free the graph first", number,
+                            thrum__data_text(data, room));
+    return 0;
+}
+
 static int refuse_unpartition(const thrum_data *data)
 {
     char room[THRUM__DATA_TEXT];
+    int err = 0;
     if (!data->parts)
         return thrum__fault(THRUM_EDATA, "thrum_unpartition: %s is not partitioned", thrum__data_text(data, room));
-    for (size_t i = 0; i < data->part_count; i++)
-        if (data->parts[i]->parts || data->parts[i]->acquired)
-            return thrum__fault(THRUM_EDATA, "thrum_unpartition: part %zu of %s is %s itself", i,
-                                thrum__data_text(data, room), data->parts[i]->parts ? "partitioned" : "acquired");
-    return 0;
+    for (size_t i = 0; i < data->part_count && !err; i++)
+        err = refuse_part(data, i);
+    return err;
 }
 
 /* A part that nobody wrote, of a whole without content, is not to be fetched. The whole has content only if all parts do. */

@@ -220,9 +220,8 @@ static bool is_cancelled(const thrum__job *job)
 /* Copies that are not combined begin anew with the next group. */
 static void leave_out(const thrum__job *job)
 {
-    thrum__reduction *reduction = job->kind == THRUM__JOB_COMBINE ? job->access[0].data->reduction : NULL;
-    for (size_t i = 0; reduction && i < reduction->count; i++)
-        reduction->copies[i]->begun = false;
+    if (job->kind == THRUM__JOB_COMBINE)
+        thrum__reduction_reset(job->access[0].data->reduction);
 }
 
 void thrum__flow_run(void *arg)

@@ -62,6 +62,7 @@ static recorded_front *front_of(recording *r, thrum_data *data)
     recorded_front *front = slot_of(r->fronts, r->room, data);
     if (!front->data) {
         *front = (recorded_front){.data = data, .written = data->front.written};
+        data->recorded = true;
         r->count++;
     }
     return front;
@@ -104,6 +105,21 @@ static int no_memory(void)
     return thrum__fault(THRUM_ENOMEM, "no memory to record a task");
 }
 
+/* Before a group of reducers comes a task that makes its copies begin anew: those of a run that failed were not combined. */
+static int begin_reduction(recording *r, recorded_front *front)
+{
+    thrum__use use = {front->data, front->data, THRUM_MODE_SCRATCH};
+    thrum_task *task = thrum__codelet_task_add(
+        r->graph,
+        &(thrum__codelet_plan){.space = front->data->space, .uses = &use, .count = 1, .kind = THRUM__JOB_JOIN},
+        "thrum_insert");
+    if (!task)
+        return thrum__last_code();
+    become_last(front, task);
+    front->first_content = !front->written;
+    return 0;
+}
+
 static int combine_group(recording *r, recorded_front *front)
 {
     thrum__use use = {front->data, front->data, THRUM_MODE_RW};
@@ -121,20 +137,16 @@ static int combine_group(recording *r, recorded_front *front)
     return 0;
 }
 
-/* Between two groups comes one task, so that edges are as many as tasks and not as many as pairs. */
+/* What comes between the group and an access of another kind. A group of reducers always has a task before and behind it, so that
+ * edges are as many as tasks and not as many as pairs. */
 static int close_group(recording *r, recorded_front *front, enum thrum_mode mode)
 {
-    if (front->group == 0 || front->group == mode || mode == THRUM_MODE_SCRATCH)
+    int err = 0;
+    if (mode == THRUM_MODE_SCRATCH || (front->group == mode && mode == THRUM_MODE_REDUX))
         return 0;
     if (front->group == THRUM_MODE_REDUX)
-        return combine_group(r, front);
-    if (mode != THRUM_MODE_REDUX || front->count < 2)
-        return 0;
-    thrum_task *join = thrum_placeholder_new(r->graph);
-    if (!join)
-        return thrum__last_code();
-    become_last(front, join);
-    return 0;
+        err = combine_group(r, front);
+    return !err && mode == THRUM_MODE_REDUX ? begin_reduction(r, front) : err;
 }
 
 static int order_access(recorded_front *front, thrum_task *task, enum thrum_mode mode)
@@ -144,12 +156,6 @@ static int order_access(recorded_front *front, thrum_task *task, enum thrum_mode
     if (mode != THRUM_MODE_R && mode != THRUM_MODE_REDUX) {
         become_last(front, task);
     } else {
-        if (mode == THRUM_MODE_REDUX && front->group != THRUM_MODE_REDUX) {
-            front->first_content = !front->written;
-            if (front->count) /* a single reader: close_group has left it */
-                front->last = front->members[0];
-            front->count = 0;
-        }
         if (front->last && front->last != task)
             thrum_edge(front->last, task);
         if (!add_member(front, task, mode))
@@ -205,6 +211,8 @@ static int insert(thrum_flow *flow, const thrum_codelet *codelet, const thrum_it
     thrum__terms_of_job terms;
     int err = thrum__items_read(flow->space, codelet, items, count, "thrum_insert", &terms, access);
     if (!err)
+        err = thrum__items_check_pairs(codelet, access, terms.accesses, "thrum_insert");
+    if (!err)
         err = thrum__check_implementation(flow, codelet, &terms);
     if (err)
         return err;
@@ -237,29 +245,6 @@ int thrum__record_insert(thrum_flow *flow, const thrum_codelet *codelet, const t
 }
 
 /* ---- Partitions --------------------------------------------------------------------------------------------------- */
-
-/* The parts of a recorded partition, which live as long as the graph. */
-typedef struct kept_parts {
-    thrum_data *whole;
-    thrum_data **parts; /* NULL in a copy of the graph: those are the original's */
-    size_t count;
-    bool together; /* unpartitioned: the graph has them */
-} kept_parts;
-
-static void drop_parts(void *bytes, int by)
-{
-    kept_parts *kept = bytes;
-    if (by > 0)
-        kept->parts = NULL;
-    if (!kept->parts || !kept->together)
-        return;
-    for (size_t i = 0; i < kept->count; i++) {
-        if (kept->parts[i]->replicas)
-            thrum__replicas_free(kept->parts[i]->space->places, kept->parts[i]);
-        thrum__data_retire(kept->parts[i]);
-    }
-    thrum__data_parts_free(kept->parts);
-}
 
 /* A task that brings the whole and its parts home. */
 static thrum_task *fetch_task(recording *r, const thrum_data *data, enum thrum_mode whole, enum thrum_mode part)
@@ -334,6 +319,7 @@ static int refuse_unpartition(const thrum_data *data)
     return 0;
 }
 
+/* The parts are the graph's from now on, which names them in the task that ends them: thrum__codelet_task_add. */
 int thrum__record_unpartition(thrum_flow *flow, thrum_data *data)
 {
     recording *r = flow->recording;
@@ -347,18 +333,18 @@ int thrum__record_unpartition(thrum_flow *flow, thrum_data *data)
     if (err)
         return err;
     thrum_task *task = fetch_task(r, data, THRUM_MODE_W, THRUM_MODE_RW);
-    kept_parts *kept = task ? thrum__graph_keep_room(r->graph, sizeof *kept, drop_parts) : NULL;
-    recorded_front *front = kept ? front_of(r, data) : NULL;
+    recorded_front *front = task ? front_of(r, data) : NULL;
     if (!front)
         return no_memory();
     for (size_t i = 0; i < data->part_count; i++) {
         become_last(slot_of(r->fronts, r->room, data->parts[i]), task);
-        data->parts[i]->dissolved = true;
+        data->parts[i]->dissolved = data->parts[i]->of_graphs = true;
     }
     become_last(front, task);
     front->written = written;
-    *kept = (kept_parts){.whole = data, .parts = data->parts, .count = data->part_count, .together = true};
+    thrum_data **parts = data->parts;
     thrum__data_uncut(data, true);
+    thrum__data_parts_free(parts);
     return 0;
 }
 
@@ -399,6 +385,7 @@ int thrum__record_end(thrum_flow *flow)
             err = combine_group(r, front);
         if (!front->data->dissolved)
             front->data->front.written |= front->written;
+        front->data->recorded = false;
         thrum__free(front->members);
     }
     thrum__free(r->fronts);

@@ -47,6 +47,7 @@ typedef struct thrum__space {
     thrum__lock lock;                   /* the order of insertion; the lists below */
     thrum__lock commute_lock;           /* see model/order.h */
     thrum__lock home_lock;              /* new memory at home: the main program may need it while a task does */
+    uint64_t stamp;                     /* insertions so far */
     thrum_data *first;                  /* live ones */
     thrum_data *gone_first, *gone_last; /* unregistered ones, the oldest first */
     size_t live, gone;
@@ -70,6 +71,7 @@ struct thrum_data {
     char *name;                     /* or NULL */
 
     thrum__front front;
+    uint64_t stamp;                     /* of the last insertion that named it: with the space's lock */
     struct thrum__replicas *replicas;   /* where its content is; NULL: at home, and nowhere else ever */
     struct thrum__reduction *reduction; /* model/reduction.h; NULL: none */
     bool reduced_unwritten;             /* its reducers found no content: with the space's lock */
@@ -86,6 +88,8 @@ struct thrum_data {
     size_t part_count;
     thrum_cut cut;
     _Atomic uint32_t in_graphs; /* codelet tasks of graphs that name it */
+    bool recorded;              /* a flow that records uses it */
+    bool of_graphs;             /* a part of a recorded partition: it goes with the last graph that names it */
 
     thrum_data *next, *previous; /* in the space's lists */
 };

@@ -202,6 +202,16 @@ static void forget_members(thrum__front *front)
         front->group = 0;
 }
 
+bool thrum__order_is_quiet(const thrum__front *front)
+{
+    if ((front->last && !has_ended(thrum__job_of(front->last))) || front->group == THRUM_MODE_REDUX)
+        return false;
+    for (thrum__access *member = front->members; member; member = member->older)
+        if (!has_ended(thrum__job_of(member)))
+            return false;
+    return true;
+}
+
 void thrum__order_clear(thrum__front *front)
 {
     drop_members(front);

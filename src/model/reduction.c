@@ -13,6 +13,14 @@ int thrum__reduction_set(thrum_data *data, const thrum_codelet *init, const thru
     return 0;
 }
 
+void thrum__reduction_reset(thrum__reduction *reduction)
+{
+    thrum__lock_take(&reduction->lock);
+    for (size_t i = 0; i < reduction->count; i++)
+        reduction->copies[i]->begun = false;
+    thrum__lock_give(&reduction->lock);
+}
+
 static thrum__private *find(thrum__reduction *reduction, int worker)
 {
     thrum__private *found = NULL;

@@ -8,6 +8,9 @@
 
 #include "data_model.h"
 
+#include "exec/inside.h"
+#include "exec/place_int.h"
+
 #include <sched.h>
 
 enum {
@@ -33,8 +36,9 @@ struct inner {
 /* What a task is told. */
 struct step {
     struct data_program *program;
+    const thrum_codelet *codelet;
     uint32_t number, uses;
-    struct use use[ACCESSES_MOST];
+    struct model_use use[ACCESSES_MOST];
     uint64_t seed, expected;
     bool checked, fails;
     uint16_t spin;
@@ -49,7 +53,8 @@ struct program_flow {
 struct data_program {
     struct random random;
     thrum_executor *ex;
-    int places;          /* workers that a codelet can be sent to */
+    int workers, places; /* to which a codelet for processors can be sent; to which any other */
+    size_t device_memory;
     bool fails, replays; /* some task fails; tasks are recorded and not run at once */
     bool has_failed;     /* content means nothing */
     bool failed_once;    /* what flows inside of tasks left is not known */
@@ -95,6 +100,13 @@ static inline void program_note(struct data_program *program, const char *format
     va_start(args, format);
     vsnprintf(program->sentence, sizeof program->sentence, format, args);
     va_end(args);
+}
+
+/* A flow with a task that failed takes nothing more. Others may miss what that task, and those left out behind it, did not write:
+ * where devices are, that is noticed. */
+static inline bool is_refused(const struct data_program *program, const struct program_flow *flow, int code)
+{
+    return (flow && flow->fails && code == FAILURE) || (program->fails && program->has_failed && code == THRUM_EDATA);
 }
 
 static inline bool program_ok(struct data_program *program, int code, const char *what)
@@ -296,7 +308,8 @@ static void add_kernel(const thrum_buffer *b, const void *arg)
 
 static const thrum_codelet everywhere = {.name = "step", .cpu = step_kernel, .emu = step_kernel};
 static const thrum_codelet at_home = {.name = "step at home", .cpu = step_kernel};
-static const thrum_codelet clear_codelet = {.name = "clear", .cpu = clear_kernel};
+static const thrum_codelet clear_codelet = {.name = "clear", .cpu = clear_kernel, .emu = clear_kernel};
+static const thrum_codelet clear_at_home = {.name = "clear at home", .cpu = clear_kernel};
 static const thrum_codelet add_codelet = {.name = "add", .cpu = add_kernel, .emu = add_kernel};
 
 /* ---- Objects and views -------------------------------------------------------------------------------------------- */
@@ -316,7 +329,8 @@ static inline void add_object(struct data_program *program)
         thrum_data_set_name(view->data, "boxed");
     if (random_chance(&program->random, 50)) {
         object->reducible = true;
-        program_ok(program, thrum_data_set_reduction(view->data, &clear_codelet, &add_codelet), "setting a reduction");
+        const thrum_codelet *clear = random_chance(&program->random, 50) ? &clear_codelet : &clear_at_home;
+        program_ok(program, thrum_data_set_reduction(view->data, clear, &add_codelet), "setting a reduction");
     }
     program->objects++;
     program->views++;
@@ -373,7 +387,7 @@ static inline void pick_uses(struct data_program *program, struct step *step)
         struct view *view = pick_view(program);
         if (!view || uses_already(step, view))
             continue;
-        step->use[step->uses++] = (struct use){view, pick_mode(program, view)};
+        step->use[step->uses++] = (struct model_use){view, pick_mode(program, view)};
     }
 }
 
@@ -405,6 +419,24 @@ static inline struct inner *pick_inner(struct data_program *program)
     return outermost;
 }
 
+/* Others of the kind may run while such a task waits (data.h), and `init` may be for processors only. */
+static inline bool reduces(const struct step *step)
+{
+    for (size_t i = 0; i < step->uses; i++)
+        if (step->use[i].mode == THRUM_MODE_REDUX)
+            return true;
+    return false;
+}
+
+/* Into a device's memory: else it must be left to processors. */
+static inline bool fits(const struct data_program *program, const struct step *step)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < step->uses; i++)
+        bytes += thrum_data_bytes(step->use[i].view->data) + 256;
+    return bytes <= program->device_memory;
+}
+
 static inline size_t fill_items(struct data_program *program, const struct step *step, thrum_item *items)
 {
     struct random *random = &program->random;
@@ -418,8 +450,10 @@ static inline size_t fill_items(struct data_program *program, const struct step 
         items[count++] = THRUM_NAME("named");
     if (random_chance(random, 10))
         items[count++] = THRUM_NONE;
-    if (program->places && random_chance(random, 10))
-        items[count++] = THRUM_ON_WORKER((int)random_below(random, (size_t)program->places));
+    bool anywhere = step->codelet == &everywhere && !reduces(step) && fits(program, step);
+    int places = anywhere ? program->places : program->workers;
+    if (places && random_chance(random, 10))
+        items[count++] = THRUM_ON_WORKER((int)random_below(random, (size_t)places));
     return count;
 }
 
@@ -429,16 +463,16 @@ static const char *const mode_names[] = {"", "R", "W", "RW", "SCRATCH", "REDUX",
 static inline bool insert_step(struct data_program *program, struct program_flow *to, struct step *step)
 {
     thrum_item items[ACCESSES_MOST + 6];
+    step->codelet = step->inner || random_chance(&program->random, 30) ? &at_home : &everywhere;
     size_t count = fill_items(program, step, items);
-    const thrum_codelet *codelet = step->inner || random_chance(&program->random, 30) ? &at_home : &everywhere;
     program_say("insert %u in flow %d%s:", step->number, to ? (int)(to - program->flow) : -1,
                 step->fails ? " fails" : "");
     for (size_t i = 0; i < step->uses; i++)
         program_say(" %s view %d (layout %d)", mode_names[step->use[i].mode], (int)(step->use[i].view - program->view),
                     step->use[i].view->object->kind);
     program_say("\n");
-    int code = thrum_insert_items(program->recording ? program->recording : to->flow, codelet, items, count);
-    if (code == FAILURE && to->fails)
+    int code = thrum_insert_items(program->recording ? program->recording : to->flow, step->codelet, items, count);
+    if (is_refused(program, to, code))
         return false;
     if (!program_ok(program, code, "thrum_insert"))
         return false;
@@ -456,7 +490,7 @@ static inline void do_insert(struct data_program *program)
     step.checked = !program->fails && !program->replays;
     step.spin = random_chance(&program->random, 20) ? (uint16_t)random_below(&program->random, 60) : 0;
     step.fails = program->fails && !program->has_failed && random_chance(&program->random, 10);
-    if (!program->replays)
+    if (!program->replays && !reduces(&step))
         step.inner = pick_inner(program);
     bool written[ACCESSES_MOST];
     for (size_t i = 0; i < step.uses; i++)
@@ -510,7 +544,8 @@ static inline void do_acquire(struct data_program *program)
         return;
     enum thrum_mode mode = pick_own_mode(program, view);
     program_say("acquire %s view %d\n", mode_names[mode], (int)(view - program->view));
-    if (!program_ok(program, thrum_data_acquire(view->data, mode, &ptr), "acquiring"))
+    int code = thrum_data_acquire(view->data, mode, &ptr);
+    if (is_refused(program, NULL, code) || !program_ok(program, code, "acquiring"))
         return;
     program_ok(program, thrum_data_describe(view->data, &b), "describing");
     if (ptr != b.ptr)
@@ -597,7 +632,7 @@ static inline bool do_partition_of(struct data_program *program, struct view *vi
     program_say("partition view %d in flow %d: parts from view %zu on, %zu\n", (int)(view - program->view),
                 (int)(to - program->flow), program->views, parts);
     int code = thrum_partition(program->recording ? program->recording : to->flow, view->data, &cut);
-    if ((code == FAILURE && to->fails) || !program_ok(program, code, "thrum_partition"))
+    if (is_refused(program, to, code) || !program_ok(program, code, "thrum_partition"))
         return false;
     add_parts(program, view, &cut, parts);
     return true;
@@ -626,7 +661,7 @@ static inline void do_unpartition_of(struct data_program *program, struct view *
 {
     program_say("unpartition view %d in flow %d\n", (int)(view - program->view), to ? (int)(to - program->flow) : -1);
     int code = thrum_unpartition(program->recording ? program->recording : to->flow, view->data);
-    if (code == FAILURE && to->fails)
+    if (is_refused(program, to, code))
         return;
     if (program_ok(program, code, "thrum_unpartition"))
         forget_parts(view);
@@ -688,7 +723,7 @@ static inline void do_unregister(struct data_program *program)
 
 static inline void check_outcome(struct data_program *program, struct program_flow *flow, int code)
 {
-    if (code != (flow->fails ? FAILURE : 0))
+    if (code != (flow->fails ? FAILURE : 0) && !(program->fails && code == THRUM_EDATA))
         program_note(program, "a flow's outcome is %d, which should be %d: %s", code, flow->fails ? FAILURE : 0,
                      thrum_message(NULL));
     flow->fails = false;
@@ -837,9 +872,14 @@ static inline void program_begin(struct data_program *program, uint64_t seed, th
                                  bool fails)
 {
     *program = (struct data_program){.random = random_new(seed), .ex = ex, .fails = fails};
-    program->places = threadless ? 0 : thrum_executor_workers(ex);
+    program->workers = threadless ? 0 : thrum_executor_workers(ex);
+    program->places = threadless ? 0 : thrum_executor_places(ex);
+    thrum_node_stats stats = {.memory = 0};
+    if (thrum_executor_nodes(ex) > 1)
+        thrum_executor_node(ex, 1, &stats);
+    program->device_memory = thrum_executor_nodes(ex) > 1 ? stats.memory : SIZE_MAX;
     program->failed_once = fails;
-    size_t objects = random_between(&program->random, 1, 8);
+    size_t objects = random_between(&program->random, 1, 12);
     program->flows = random_between(&program->random, 1, FLOWS_MOST);
     for (size_t i = 0; i < program->flows; i++)
         make_flow(program, &program->flow[i]);
@@ -858,21 +898,57 @@ static inline void recover(struct data_program *program)
             continue;
         struct step step = {
             .program = program, .number = program->steps++, .seed = random_next(&program->random), .uses = 1};
-        step.use[0] = (struct use){view, THRUM_MODE_W};
+        step.use[0] = (struct model_use){view, THRUM_MODE_W};
         oracle_step(step.use, 1, step.seed, NULL, NULL);
         insert_step(program, pick_flow(program), &step);
     }
     program->fails = program->has_failed = false;
 }
 
+/* Where there are replicas, their states fit together at any time. */
+static inline void check_replicas(struct data_program *program, bool at_rest)
+{
+    thrum__space *space = thrum__executor_space(program->ex, "a check");
+    if (space->places && thrum__places_check(space->places, at_rest))
+        program_note(program, "after step %u%s: %s", program->steps, at_rest ? ", at rest" : "", thrum_message(NULL));
+}
+
+/* What data.h promises of a handle that nobody uses: one modified replica and no other, or shared ones. */
+static inline void check_states(struct data_program *program, const struct view *view)
+{
+    int modified = 0, shared = 0;
+    for (int node = 0; node < thrum_executor_nodes(program->ex); node++) {
+        int state = thrum_data_state(view->data, node);
+        modified += state == THRUM_MODIFIED;
+        shared += state == THRUM_SHARED;
+        if (state < 0)
+            program_note(program, "no state on node %d: %s", node, thrum_message(NULL));
+    }
+    if (modified > 1 || (modified && shared) || (view->written && !program->fails && modified + shared == 0))
+        program_note(program, "%d modified and %d shared replicas of a handle, %s", modified, shared,
+                     view->written ? "which was written" : "which nobody wrote");
+}
+
+static inline void check_at_rest(struct data_program *program)
+{
+    wait_for_all(program);
+    for (size_t i = 0; i < program->views && !program->wrong; i++)
+        if (is_usable(&program->view[i]))
+            check_states(program, &program->view[i]);
+}
+
 static inline void go_on(struct data_program *program, size_t steps)
 {
-    for (size_t i = 0; i < steps && !program->wrong; i++)
+    for (size_t i = 0; i < steps && !program->wrong; i++) {
         do_something(program);
+        check_replicas(program, false);
+    }
 }
 
 static inline void program_end(struct data_program *program)
 {
+    if (!program->wrong && random_chance(&program->random, 30))
+        check_at_rest(program);
     if (!program->wrong)
         unpartition_from(program, 0);
     if (random_chance(&program->random, 50))
