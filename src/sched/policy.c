@@ -18,8 +18,9 @@
 #include <string.h>
 
 static const thrum_policy *const built_in[] = {
-    &thrum__policy_fifo, &thrum__policy_prio, &thrum__policy_random, &thrum__policy_ws,
-    &thrum__policy_lws,  &thrum__policy_dmda, &thrum__policy_dmdas,
+    &thrum__policy_fifo,  &thrum__policy_prio,       &thrum__policy_random,
+    &thrum__policy_ws,    &thrum__policy_lws,        &thrum__policy_dmda,
+    &thrum__policy_dmdas, &thrum__policy_heteroprio, &thrum__policy_laheteroprio,
 };
 enum { BUILT_IN = sizeof built_in / sizeof built_in[0] };
 

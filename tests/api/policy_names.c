@@ -29,7 +29,8 @@ static bool is_listed(const thrum_policy *policy)
 
 TEST(each_policy_of_the_library_is_found_by_its_name)
 {
-    static const char *const names[] = {"fifo", "prio", "random", "ws", "lws", "dmda", "dmdas"};
+    static const char *const names[] = {"fifo", "prio",  "random",     "ws",          "lws",
+                                        "dmda", "dmdas", "heteroprio", "laheteroprio"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         const thrum_policy *policy = thrum_policy_find(names[i]);
         assert_non_null(policy);

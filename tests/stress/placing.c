@@ -100,7 +100,8 @@ typedef struct trial {
 
 static void make_machine(trial *t)
 {
-    static const char *const policies[] = {"fifo", "prio", "random", "ws", "lws", "dmda", "dmdas"};
+    static const char *const policies[] = {"fifo", "prio",  "random",     "ws",          "lws",
+                                           "dmda", "dmdas", "heteroprio", "laheteroprio"};
     char devices[200] = "";
     struct random *r = &t->random;
     size_t emus = random_below(r, 4);

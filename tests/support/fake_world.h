@@ -16,7 +16,7 @@
 
 #include <thrum/policy.h>
 
-enum { FAKE_WORKERS = 8, FAKE_NODES = 4, FAKE_PIECES = 32, FAKE_ACCESSES = 3, FAKE_AFTER = 4 };
+enum { FAKE_WORKERS = 8, FAKE_NODES = 4, FAKE_PIECES = 32, FAKE_ACCESSES = 4, FAKE_AFTER = 4 };
 
 enum fake_stage { FAKE_NEW, FAKE_PUSHED, FAKE_POPPED, FAKE_DONE };
 enum fake_life { FAKE_ASLEEP, FAKE_WOKEN, FAKE_BUSY };
