@@ -200,6 +200,7 @@ struct thrum__places {
 
     thrum__lock policy_lock;
     const thrum_policy *policy;
+    char *settings;
     void *policy_state;
     bool begun;     /* its `begin` has been called */
     bool dismissed; /* it broke its contract, and is not called any more */
@@ -243,6 +244,7 @@ static inline thrum_kernel_fn *thrum__kernel_for(const thrum_codelet *codelet, e
 
 struct thrum__places_plan {
     const thrum_policy *policy;
+    char *settings; /* the policy's */
     bool has_cpu;
     int cpu_workers, device_count;
     device *devices; /* open */
