@@ -833,6 +833,9 @@ int thrum__may_wait(const worker *self, const thrum_handle *handle, const char *
         return err;
     if (calls_back(handle))
         return thrum__fault(THRUM_EDEADLOCK, "%s: a callback cannot wait for the run or function that called it", what);
+    if (self && thrum__place_on_device(handle->ex->space.places))
+        return thrum__fault(THRUM_EDEADLOCK, "%s: a kernel on a device cannot wait for tasks of the same executor",
+                            what);
     if (waits_for_itself(self, handle))
         return thrum__fault(THRUM_EDEADLOCK, "%s: a task of %s%s%s cannot wait for it to end", what,
                             handle->graph                 ? "a run of graph '"

@@ -102,6 +102,12 @@ void thrum__policy_unlock(thrum__places *places)
         thrum__contract_carry_out(places);
 }
 
+bool thrum__place_on_device(const thrum__places *places)
+{
+    const place *self = places ? thrum__place_self(places) : NULL;
+    return self && self->device;
+}
+
 place *thrum__place_self(const thrum__places *places)
 {
     const worker *self = thrum__self;

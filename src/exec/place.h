@@ -62,6 +62,9 @@ typedef struct thrum__pause {
 thrum__pause thrum__place_pause(thrum__places *places, const thrum__root *awaited);
 void thrum__place_resume(const thrum__pause *before);
 
+/* The caller is in a kernel on a device: it holds memory there, so it must not wait for tasks that may need some. */
+bool thrum__place_on_device(const thrum__places *places);
+
 /* A handle comes and goes: its replicas. 0 or THRUM_ENOMEM. A new one is up to date at home if it has memory there, and nowhere
  * else. No job uses it when it goes; copies that nobody waits for are waited for, so it must not go in a driver's thread, unless
  * its last job was a fetch that writes: then there are none. */

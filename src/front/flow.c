@@ -62,6 +62,13 @@ thrum_flow *thrum_flow_new(thrum_executor *ex)
     thrum_flow *flow = thrum__flow_alloc(ex, "thrum_flow_new");
     if (!flow)
         return NULL;
+    if (thrum__place_on_device(flow->space->places)) {
+        thrum__fault(THRUM_EDEADLOCK,
+                     "thrum_flow_new: a kernel on a device cannot have a flow of its executor: it holds memory "
+                     "there while it waits");
+        thrum__free(flow);
+        return NULL;
+    }
     flow->stream = thrum__stream_new(flow->owner.ex);
     if (!flow->stream) {
         thrum__fault(THRUM_ENOMEM, "thrum_flow_new: no memory");

@@ -398,10 +398,10 @@ static void run_flow_inside(const thrum_buffer *b, const void *arg)
     if (thrum_flow_free(flow) == 0)
         ((double *)b[0].ptr)[0] += 1;
 }
-static const thrum_codelet nesting = {.name = "nesting", .cpu = run_flow_inside, .emu = run_flow_inside};
+static const thrum_codelet nesting = {.name = "nesting", .cpu = run_flow_inside};
 
 /* Whoever waits does what was put aside for it. */
-TEST(kernels_may_wait_for_flows_of_their_own)
+TEST(kernels_on_processors_may_wait_for_flows_of_their_own)
 {
     static const char *const policies[] = {"fifo", "prio", "random", "ws", "lws", "dmda", "dmdas"};
     for (size_t p = 0; p < sizeof policies / sizeof policies[0]; p++) {
@@ -484,7 +484,7 @@ int main(void)
         cmocka_unit_test(a_matrix_keeps_what_lies_between_its_columns),
         cmocka_unit_test(a_layout_of_the_users_own_is_packed_to_travel),
         cmocka_unit_test(data_goes_from_device_to_device_through_home_unless_they_reach_each_other),
-        cmocka_unit_test(kernels_may_wait_for_flows_of_their_own),
+        cmocka_unit_test(kernels_on_processors_may_wait_for_flows_of_their_own),
         cmocka_unit_test(in_timing_mode_kernels_only_take_their_time),
     };
     return RUN_TESTS(tests, 60);
