@@ -165,7 +165,7 @@ static const struct row rows[] = {
     {LOOPS, "auto-memory", "of-best", ABSOLUTE, 1.05, AUTO, "that read memory"},
     {LOOPS, "auto-change", "of-best", ABSOLUTE, 1.05, AUTO,
      "20 executions after each change from one of these to the next"},
-    {DATA, "insert-1", "ns", OF_EACH, 1.0, ALONE, "insert and run 100,000 empty tasks with one access each, per task"},
+    {DATA, "insert-1", "ns", OF_EACH, 1.0, ALONE, "insert and run 50,000 empty tasks with one access each, per task"},
     {DATA, "insert-3", "ns", OF_EACH, 1.0, ALONE, "with three accesses each: two read, one reads and writes"},
     {DATA, "insert-8", "ns", OF_EACH, 1.0, ALONE, "with eight"},
     {DATA, "cholesky-256", "ns", OF_BEST, 1.0, RATE | SCALES,

@@ -17,9 +17,9 @@
 static const char help[] = "usage: thrum info [--models] [--json]\n\n"
                            "Prints the version, the processors that thrum may use and how the number of workers\n"
                            "follows from them, optional programs, the policies, every option with its value, its\n"
-                           "default, its range and what it is for, and every kind of device with its settings.\n"
+                           "default, its range and what it is for, and the settings of policies and devices.\n"
                            "Options are variables of the environment; devices and their settings go into\n"
-                           "THRUM_DEVICES.\n\n"
+                           "THRUM_DEVICES, a policy and its settings into THRUM_POLICY.\n\n"
                            "A variable that begins with THRUM_ and is unknown or has a bad value is reported\n"
                            "behind the table, and the exit code is 1.\n\n"
                            "options:\n"
@@ -62,10 +62,13 @@ static void widen(int *width, const char *text)
 static void print_policies(void)
 {
     const thrum_policy *policy;
-    printf("\n  policy    what it does\n");
-    printf("  %-8s  %s\n", "steal", "built-in stealing; with devices dmda is used instead");
+    int name = 6;
     for (int i = 0; (policy = thrum_policy_at(i)); i++)
-        printf("  %-8s  %s\n", policy->name, text_or(policy->about, ""));
+        widen(&name, policy->name);
+    printf("\n  %-*s  what it does\n", name, "policy");
+    printf("  %-*s  %s\n", name, "steal", "built-in stealing; with devices dmda is used instead");
+    for (int i = 0; (policy = thrum_policy_at(i)); i++)
+        printf("  %-*s  %s\n", name, policy->name, text_or(policy->about, ""));
 }
 
 /* Two lines for each: what it is, and what it could be. */
@@ -91,19 +94,34 @@ static void print_options(void)
     printf("\nA star: set in the environment.\n");
 }
 
-static void print_driver(const thrum_driver *driver)
+static void print_settings(const thrum_setting *settings)
 {
     int key = 7, initial = 7, range = 5;
-    for (const thrum_setting *s = driver->settings; s->key; s++) {
+    for (const thrum_setting *s = settings; s->key; s++) {
         widen(&key, s->key);
         widen(&initial, s->initial);
         widen(&range, s->range);
     }
-    printf("\nDevices \"%s\": %s\n", driver->kind, driver->help);
     printf("  %-*s  %-*s  %-*s  %s\n", key, "setting", initial, "default", range, "range", "what for");
-    for (const thrum_setting *s = driver->settings; s->key; s++)
+    for (const thrum_setting *s = settings; s->key; s++)
         printf("  %-*s  %-*s  %-*s  %s\n", key, s->key, initial, text_or(s->initial, "-"), range,
                text_or(s->range, "-"), s->help);
+}
+
+static void print_driver(const thrum_driver *driver)
+{
+    printf("\nDevices \"%s\": %s\n", driver->kind, driver->help);
+    print_settings(driver->settings);
+}
+
+static void print_policy_settings(void)
+{
+    const thrum_policy *policy;
+    for (int i = 0; (policy = thrum_policy_at(i)); i++)
+        if (policy->settings) {
+            printf("\nPolicy \"%s\": %s\n", policy->name, text_or(policy->about, ""));
+            print_settings(policy->settings);
+        }
 }
 
 static void print_drivers(void)
@@ -143,21 +161,22 @@ static json_t *options_json(void)
     return list;
 }
 
+static json_t *settings_json(const thrum_setting *settings)
+{
+    json_t *list = json_array();
+    for (const thrum_setting *s = settings; s && s->key; s++)
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s}", "key", s->key, "default", s->initial, "range",
+                                              s->range, "help", s->help));
+    return list;
+}
+
 static json_t *policies_json(void)
 {
     json_t *list = json_array();
     const thrum_policy *policy;
     for (int i = 0; (policy = thrum_policy_at(i)); i++)
-        json_array_append_new(list, json_pack("{s:s, s:o}", "name", policy->name, "about", json_text(policy->about)));
-    return list;
-}
-
-static json_t *settings_json(const thrum_driver *driver)
-{
-    json_t *list = json_array();
-    for (const thrum_setting *s = driver->settings; s->key; s++)
-        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s}", "key", s->key, "default", s->initial, "range",
-                                              s->range, "help", s->help));
+        json_array_append_new(list, json_pack("{s:s, s:o, s:o}", "name", policy->name, "about",
+                                              json_text(policy->about), "settings", settings_json(policy->settings)));
     return list;
 }
 
@@ -167,7 +186,7 @@ static json_t *drivers_json(void)
     const thrum_driver *driver;
     for (int i = 0; (driver = thrum_driver_at(i)); i++)
         json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "kind", driver->kind, "help", driver->help, "settings",
-                                              settings_json(driver)));
+                                              settings_json(driver->settings)));
     return list;
 }
 
@@ -204,6 +223,7 @@ static int inform(bool json)
             print_machine(&machine);
         print_policies();
         print_options();
+        print_policy_settings();
         print_drivers();
     }
     return *problem ? tool_fail("info", "%s", problem) : TOOL_DONE;

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-enum { INSERT_HANDLES = 1024, INSERT_TASKS = 100000, INSERT_CHECKED_TASKS = 20000, INSERT_MOST_ACCESSES = 8 };
+enum { INSERT_HANDLES = 1024, INSERT_TASKS = 50000, INSERT_CHECKED_TASKS = 20000, INSERT_MOST_ACCESSES = 8 };
 
 /* The data of a handle, in a line of its own: what is measured is the runtime, not who shares whose line. */
 typedef struct insert_cell {

@@ -86,6 +86,7 @@ enum thrum_item_kind {
 /* How urgent, any number, more is more; policies that know priorities go by it (built-in stealing: only by its sign). Which
  * bucket, for policies that have them. A name for messages, pictures and traces instead of the codelet's; not copied. The only
  * worker that may run it. Nothing, where there is nothing else to say. */
+enum { THRUM_NO_BUCKET = -1 }; /* what a task has that was given none */
 #define THRUM_PRIORITY(number) THRUM_ITEM_(THRUM_ITEM_PRIORITY, (number), 0, 0)
 #define THRUM_BUCKET(number) THRUM_ITEM_(THRUM_ITEM_BUCKET, (number), 0, 0)
 #define THRUM_NAME(text) THRUM_ITEM_(THRUM_ITEM_NAME, 0, (text), 0)

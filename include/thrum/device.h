@@ -25,6 +25,7 @@
 #define THRUM_DEVICE_H
 
 #include <thrum/codelet.h>
+#include <thrum/setting.h>
 
 THRUM_BEGIN_C
 
@@ -65,11 +66,6 @@ typedef struct thrum_launch {
     const void *arg;
     double seconds; /* in timing mode: how long it takes */
 } thrum_launch;
-
-/* Something that a device can be told when it is opened. */
-typedef struct thrum_setting {
-    const char *key, *initial, *range, *help; /* texts; never NULL but for the key that ends a table */
-} thrum_setting;
 
 /* All functions may be called by several threads at once, but for open and close. Operations of one device may overlap: whoever
  * needs an order waits for the first before starting the second. */

@@ -8,11 +8,18 @@
  *
  * A policy has no threads and no locks: the runtime calls its functions one at a time. It sees workers, data, clock and random
  * numbers only through the `thrum_world` that it is given, so the same policy runs on a simulated machine.
+ *
+ * A policy may have settings: behind its name in thrum_config.policy, separated by semicolons,
+ *
+ *     "laheteroprio;formula=ls_sdh2;l=3,1;alpha=0.5"
+ *
+ * `thrum info` lists them. A setting that the policy does not have, one that is given twice, and a bad value are errors.
  */
 #ifndef THRUM_POLICY_H
 #define THRUM_POLICY_H
 
 #include <thrum/codelet.h>
+#include <thrum/setting.h>
 
 THRUM_BEGIN_C
 
@@ -28,7 +35,8 @@ typedef struct thrum_job_data {
 typedef struct thrum_job {
     const thrum_codelet *codelet;
     const char *name; /* of the task, else of the codelet */
-    int priority, bucket;
+    int priority;
+    int bucket;      /* from 0 on; THRUM_NO_BUCKET: none was given */
     uint64_t number; /* jobs are numbered in the order in which they became ready */
     const thrum_job_data *data;
     int data_count;
@@ -43,6 +51,7 @@ typedef struct thrum_world thrum_world;
 struct thrum_world {
     int workers, nodes;
     const thrum_place *place; /* by worker */
+    const char *settings;     /* "key=value;key=value" or "" (NULL is ""), all of them keys of the policy, each once */
 
     double (*now)(const thrum_world *world);      /* seconds since some moment */
     uint64_t (*random)(const thrum_world *world); /* 64 random bits */
@@ -68,6 +77,9 @@ struct thrum_world {
     void (*wake)(const thrum_world *world, int worker);
 };
 
+/* Something that a policy has counted: key and value. */
+typedef void thrum_report_fn(void *arg, const char *key, double value);
+
 typedef struct thrum_policy {
     const char *name;   /* as in thrum_config.policy: letters, digits, '-' and '_' */
     const char *about;  /* one line, for `thrum info` */
@@ -83,6 +95,12 @@ typedef struct thrum_policy {
     /* The job, popped by this worker, has run and took this long; negative: it did not run, its flow having failed. Once for
      * each job that was popped; may be NULL. */
     void (*done)(void *state, const thrum_world *world, const thrum_job *job, int worker, double seconds);
+
+    /* Up to one whose key is NULL; may be NULL: it has none. A key "order.ARCH", with capitals behind a point, stands for all
+     * keys that begin with "order.". Values are read by `begin`. */
+    const thrum_setting *settings;
+    /* Tells what it has counted so far; may be NULL. */
+    void (*report)(const void *state, const thrum_world *world, thrum_report_fn *tell, void *arg);
 } thrum_policy;
 
 /* Makes a policy known by its name, for executors made from now on. `policy` must stay. THRUM_EINVAL: no name, a name that is
@@ -90,9 +108,14 @@ typedef struct thrum_policy {
  * then thrum_config.policy is the path of the library, with a '/' in it. */
 THRUM_API int thrum_policy_register(const thrum_policy *policy);
 
-/* Those that are known: number 0, 1, ...; NULL after the last. And one by its name, or NULL with a message. */
+/* Those that are known: number 0, 1, ...; NULL after the last. And one by its name, with settings or without, of which the keys
+ * are checked; or NULL with a message. */
 THRUM_API const thrum_policy *thrum_policy_at(int number);
 THRUM_API const thrum_policy *thrum_policy_find(const char *name);
+
+/* What the executor's policy has counted so far: calls `tell`, which must not call thrum, for each number. 0 (without a policy,
+ * and if it counts nothing, nothing is told) or THRUM_EINVAL. */
+THRUM_API int thrum_executor_policy_report(const thrum_executor *ex, thrum_report_fn *tell, void *arg);
 
 THRUM_END_C
 

@@ -21,6 +21,7 @@
 #include <thrum/policy.h>
 #include <thrum/schedule.h>
 #include <thrum/scope.h>
+#include <thrum/setting.h>
 #include <thrum/sim.h>
 #include <thrum/terms.h>
 #include <thrum/version.h>

@@ -49,6 +49,18 @@ static bool is_word(struct span span)
     return span.begin < span.end;
 }
 
+/* A word, or a word, a point and a name: order.cpu, factor.GEMM. */
+static bool is_key(struct span span)
+{
+    const char *point = memchr(span.begin, '.', length_of(span));
+    if (!point)
+        return is_word(span);
+    for (const char *c = point + 1; c < span.end; c++)
+        if (*c <= ' ' || *c > '~')
+            return false;
+    return point + 1 < span.end && is_word((struct span){span.begin, point});
+}
+
 /* ---- Settings ------------------------------------------------------------------------------------------------------ */
 
 static int no_setting(struct span span)
@@ -65,7 +77,7 @@ static int read_setting(struct span span, thrum__setting *setting)
     span = trim(span);
     const char *rest = span.begin;
     struct span key = trim(cut(&rest, span.end, '='));
-    if (!rest || !is_word(key) || length_of(key) >= sizeof setting->key)
+    if (!rest || !is_key(key) || length_of(key) >= sizeof setting->key)
         return no_setting(span);
     struct span value = trim((struct span){rest, span.end});
     if (value.begin == value.end || length_of(value) >= sizeof setting->value)

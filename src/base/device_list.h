@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { THRUM__KIND_LENGTH = 32, THRUM__KEY_LENGTH = 32, THRUM__VALUE_LENGTH = 64, THRUM__DEVICES_MOST = 1024 };
+enum { THRUM__KIND_LENGTH = 32, THRUM__KEY_LENGTH = 48, THRUM__VALUE_LENGTH = 256, THRUM__DEVICES_MOST = 1024 };
 
 typedef struct thrum__device_entry {
     char kind[THRUM__KIND_LENGTH]; /* lower-case letters, digits and '-', as they stand there */

@@ -687,6 +687,7 @@ static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool ope
     bool any = w->ex->threadless && !in_task;
     int64_t looking_since = 0;
     found f;
+    open |= w->ex->threadless && handle->work == WORK_STREAM; /* what a flow waits for may be another one's */
     while (!thrum__is_done(handle)) {
         thrum__sources_poll(w->ex);
         if (find_for(w, handle, any, &f)) {
@@ -726,7 +727,8 @@ bool thrum__help_once(worker *w, thrum_handle *handle, bool in_task)
     bool any = w->ex->threadless && !in_task;
     found f;
     if (!find_for(w, handle, any, &f))
-        return thrum__door_look(w, thrum__now()) == LOOK_SHOWN;
+        return (w->ex->threadless && in_task && thrum__help_with_any(w)) ||
+               thrum__door_look(w, thrum__now()) == LOOK_SHOWN;
     thrum__perform(w, &f);
     return true;
 }

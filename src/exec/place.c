@@ -39,7 +39,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { DEPTH = 2, JOBS_PER_TURN = 16, ARRIVAL_NS = 200000 };
+enum { DEPTH = 2, NESTED_DEPTH = 1000, JOBS_PER_TURN = 16, ARRIVAL_NS = 200000 };
 
 /* ---- Waking ---------------------------------------------------------------------------------------------------------- */
 
@@ -219,7 +219,7 @@ static bool push_locked(thrum__places *places, placing *p)
     p->shown.key = 0;
     p->shown.mark = 0;
     p->place = NULL;
-    if (places->dismissed || !thrum__place_for(places, p))
+    if (places->dismissed || !thrum__placing_find_places(places, p))
         return false;
     p->state = PLACING_QUEUED;
     thrum__table_put(places, p);
@@ -505,7 +505,9 @@ static placing *await_arrival(place *pl)
     return take_arrived(pl);
 }
 
-/* A place that is not serving, because the worker came here from another kind of task, is called afterwards: having got a job it
+/* What a kernel waits for may be behind others that there is no room for while it waits: so it may have many in hand.
+ *
+ * A place that is not serving, because the worker came here from another kind of task, is called afterwards: having got a job it
  * counts as one that pops again (3 above). */
 bool thrum__place_help(thrum__places *places)
 {
@@ -513,7 +515,7 @@ bool thrum__place_help(thrum__places *places)
     if (!pl || thrum__stack_spent(thrum__self))
         return false;
     placing *p = take_arrived(pl);
-    if (!p && pl->staged < DEPTH)
+    if (!p && pl->staged < (pl->nested ? NESTED_DEPTH : DEPTH))
         pop_and_stage(pl);
     if (!p)
         p = await_arrival(pl);

@@ -97,12 +97,13 @@ struct thrum__placing {
     placing *next_in_table;
     placing *next; /* in a line, a list of arrived ones or a todo: it is in one of them at most */
     int node;
-    uint8_t state; /* with the policy's lock */
-    bool homeless; /* it cannot be here: the device is broken, or its memory cannot be had */
-    bool admitted; /* with places->lock */
-    bool shaped;   /* `shape` is known */
-    bool initial;  /* of COMBINE: the handle is to be initialized */
-    int fault;     /* what is wrong with it, 0: nothing */
+    uint8_t state;  /* with the policy's lock */
+    bool elsewhere; /* places of more than one node can run it */
+    bool homeless;  /* it cannot be here: the device is broken, or its memory cannot be had */
+    bool admitted;  /* with places->lock */
+    bool shaped;    /* `shape` is known */
+    bool initial;   /* of COMBINE: the handle is to be initialized */
+    int fault;      /* what is wrong with it, 0: nothing */
     char *fault_text;
     uint32_t missing; /* uses that are waited for; with places->lock */
     uint64_t nodes_excluded;
@@ -199,6 +200,7 @@ struct thrum__places {
 
     thrum__lock policy_lock;
     const thrum_policy *policy;
+    char *settings;
     void *policy_state;
     bool begun;     /* its `begin` has been called */
     bool dismissed; /* it broke its contract, and is not called any more */
@@ -242,6 +244,7 @@ static inline thrum_kernel_fn *thrum__kernel_for(const thrum_codelet *codelet, e
 
 struct thrum__places_plan {
     const thrum_policy *policy;
+    char *settings; /* the policy's */
     bool has_cpu;
     int cpu_workers, device_count;
     device *devices; /* open */
@@ -275,8 +278,8 @@ void thrum__placing_fail(const placing *p, int code, const char *format, ...) __
 void thrum__world_init(thrum__places *places);
 /* Whether the place can run it, whatever has been broken meanwhile. With the policy's lock. */
 bool thrum__place_can_run(const place *pl, const placing *p);
-/* The first of them that can; NULL: none. */
-place *thrum__place_for(thrum__places *places, const placing *p);
+/* Whether any can; and whether those of several nodes can. */
+bool thrum__placing_find_places(thrum__places *places, placing *p);
 double thrum__placing_seconds(placing *p, const thrum_codelet *codelet, const thrum_place *shown);
 void thrum__placing_shape(placing *p);
 
@@ -332,8 +335,9 @@ void thrum__replica_drop(thrum__places *places, replica *r);
 /* Memory that nobody has to leave for, but for what is not wanted and need not be copied. */
 bool thrum__replica_prefetch_memory(thrum__places *places, replica *r);
 void thrum__scratch_free(thrum__places *places, node *n, use *u);
-/* The next to be thrown out. */
+/* The next to be thrown out; the last: it has just been used. */
 void thrum__replica_is_oldest(thrum__places *places, replica *r);
+void thrum__replica_is_newest(thrum__places *places, replica *r);
 
 /* ---- transfer.c --------------------------------------------------------------------------------------------------- */
 

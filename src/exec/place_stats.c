@@ -124,3 +124,21 @@ int thrum_executor_link(const thrum_executor *ex, int from, int to, thrum_link_s
     thrum__lock_give(&places->lock);
     return 0;
 }
+
+int thrum_executor_policy_report(const thrum_executor *ex, thrum_report_fn *tell, void *arg)
+{
+    static const char what[] = "thrum_executor_policy_report";
+    const thrum_executor *found = usable(ex, what);
+    if (!found)
+        return thrum__last_code();
+    if (!tell)
+        return thrum__fault(THRUM_EINVAL, "%s: tell is NULL", what);
+    thrum__places *places = found->space.places;
+    if (!places || !places->policy->report)
+        return 0;
+    thrum__policy_lock(places);
+    if (!places->dismissed)
+        places->policy->report(places->policy_state, &places->world, tell, arg);
+    thrum__policy_unlock(places);
+    return 0;
+}

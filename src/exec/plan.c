@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/device_list.h"
 #include "base/options.h"
+#include "sched/policy_settings.h"
 #include "sys/clock.h"
 
 #include <stdio.h>
@@ -113,13 +114,18 @@ static bool is_known(const char *name)
 /* Built-in stealing knows processors only. */
 static int read_policy(thrum__places_plan *plan, const char *name)
 {
+    if (strncmp(name, "steal;", 6) == 0)
+        return thrum__fault(THRUM_EOPTION, "'steal', built-in stealing, has no settings, but '%s' is given", name + 6);
     if (strcmp(name, "steal") == 0) {
         if (plan->device_count == 0)
             return 0;
         name = is_known("dmda") ? "dmda" : "fifo";
     }
     plan->policy = thrum_policy_find(name);
-    return plan->policy ? 0 : thrum__last_code();
+    if (!plan->policy)
+        return thrum__last_code();
+    plan->settings = thrum__copy_text(thrum__policy_settings_of(name));
+    return plan->settings ? 0 : thrum__fault(THRUM_ENOMEM, "thrum_executor_new: no memory");
 }
 
 /* ---- The plan --------------------------------------------------------------------------------------------------------------- */
@@ -183,6 +189,7 @@ void thrum__places_plan_free(thrum__places_plan *plan)
         return;
     thrum__device_close_all(plan->devices, plan->device_count);
     thrum__free(plan->domains);
+    thrum__free(plan->settings);
     thrum__free(plan);
 }
 
@@ -240,9 +247,12 @@ static int begin_policy(thrum__places *places)
     const thrum_policy *policy = places->policy;
     thrum__world_init(places);
     places->next_number = 1;
+    places->world.settings = places->settings;
+    thrum__fault(0, "no reason is given"); /* unless it gives one */
     int err = policy->begin ? policy->begin(places->policy_state, &places->world) : 0;
     if (err)
-        return thrum__fault(err, "thrum_executor_new: the policy '%s' could not begin", policy->name);
+        return thrum__fault(err, "thrum_executor_new: the policy '%s' could not begin: %s", policy->name,
+                            thrum__last_fault());
     places->begun = true;
     return 0;
 }
@@ -256,6 +266,8 @@ thrum__places *thrum__places_new(thrum_executor *ex, thrum__places_plan *plan, i
         places->device_count = plan->device_count;
         places->node_count = plan->device_count + 1;
         places->device = plan->devices;
+        places->settings = plan->settings;
+        plan->settings = NULL;
     }
     if (places && allocate(places, plan)) {
         add_places(places, plan->has_cpu);
@@ -293,6 +305,7 @@ void thrum__places_free(thrum__places *places)
         places->policy->end(places->policy_state, &places->world);
     thrum__device_close_all(places->device, places->device_count);
     thrum__free(places->policy_state);
+    thrum__free(places->settings);
     thrum__free(places->table);
     thrum__free(places->link);
     thrum__free(places->node);

@@ -286,7 +286,7 @@ static void begin_locked(thrum__places *places, placing *p, todo *todo)
     } else if (n->device) {
         bool first = !n->first;
         thrum__node_append(n, p);
-        if (first)
+        if (first || n->suspended > 0)
             thrum__node_serve_line(places, n, todo);
     } else {
         admit_at_home(places, p, todo);
@@ -345,6 +345,7 @@ static void end_use(thrum__places *places, use *u, bool wrote)
     r->writing -= u->counts_as_writer;
     u->counts_as_writer = false;
     thrum__replica_unpin(places, &r->of[u->of->node]);
+    thrum__replica_is_newest(places, &r->of[u->of->node]);
 }
 
 static void serve_lines(thrum__places *places, todo *todo)

@@ -107,6 +107,7 @@ static void end_locked(thrum__places *places, transfer *t, todo *todo)
     r->of[t->to].arriving = false;
     thrum__replica_unpin(places, &r->of[t->from]);
     thrum__replica_unpin(places, &r->of[t->to]);
+    thrum__replica_is_newest(places, &r->of[t->to]);
     places->node[t->from].copies--;
     places->node[t->to].copies--;
     atomic_fetch_sub_explicit(&r->under_way, 1, memory_order_relaxed);

@@ -174,7 +174,7 @@ static void count_uses(void *bytes, int by)
 
 static thrum__codelet_task *record_new(thrum_graph *graph, const thrum__codelet_plan *plan)
 {
-    static const thrum__terms_of_job none = {.worker = -1};
+    static const thrum__terms_of_job none = {.bucket = THRUM_NO_BUCKET, .worker = -1};
     const thrum__terms_of_job *terms = plan->terms ? plan->terms : &none;
     size_t arg_bytes = terms->arg ? terms->arg->bytes : 0;
     thrum__codelet_task *task = thrum__graph_keep_room(graph, head_bytes(plan->count) + arg_bytes, count_uses);

@@ -186,7 +186,7 @@ static int unregister(thrum_data *data, bool bring, const char *what)
         forget(data);
         return 0;
     }
-    bring = bring && data->front.written && !data->owns_home;
+    bring = bring && data->front.written && data->of_user;
     err = take(data, bring ? THRUM_MODE_RW : THRUM_MODE_W, true, &flow, &job);
     if (flow)
         let_go(flow, job);

@@ -134,7 +134,8 @@ static void job_init(thrum_flow *flow, thrum__job *job, enum thrum__job_kind kin
     job->owner = &flow->owner;
     job->arg = NULL;
     job->name = NULL;
-    job->priority = job->bucket = 0;
+    job->priority = 0;
+    job->bucket = THRUM_NO_BUCKET;
     job->worker = -1;
     job->count = accesses;
     job->kind = (uint8_t)kind;

@@ -58,7 +58,8 @@ typedef struct thrum__space {
 struct thrum_data {
     _Atomic uint32_t kind; /* THRUM__DATA_LIVE, THRUM__DATA_GONE */
     uint8_t layout;        /* enum thrum__layout_kind */
-    bool owns_home;        /* its home's memory was allocated here */
+    bool owns_home;        /* its home's memory was allocated here; with the space's home_lock */
+    bool of_user;          /* its home was given with it */
     bool owns_rows;        /* of CSR: row_start was allocated for it alone, being a part: see thrum__data_cut */
     bool overlaps;         /* a part with a shadow: to be read only */
     uint8_t index_bytes;   /* of CSR */

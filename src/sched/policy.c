@@ -6,6 +6,7 @@
  * that was loaded. A plug-in is known by its path alone and is not in the list: its name need not differ from others.
  */
 #include "sched/policy_int.h"
+#include "sched/policy_settings.h"
 
 #include "base/alloc.h"
 #include "base/fault.h"
@@ -17,8 +18,9 @@
 #include <string.h>
 
 static const thrum_policy *const built_in[] = {
-    &thrum__policy_fifo, &thrum__policy_prio, &thrum__policy_random, &thrum__policy_ws,
-    &thrum__policy_lws,  &thrum__policy_dmda, &thrum__policy_dmdas,
+    &thrum__policy_fifo,  &thrum__policy_prio,       &thrum__policy_random,
+    &thrum__policy_ws,    &thrum__policy_lws,        &thrum__policy_dmda,
+    &thrum__policy_dmdas, &thrum__policy_heteroprio, &thrum__policy_laheteroprio,
 };
 enum { BUILT_IN = sizeof built_in / sizeof built_in[0] };
 
@@ -136,7 +138,7 @@ static const thrum_policy *load(const char *path)
         return NULL;
     }
     char where[400];
-    snprintf(where, sizeof where, "the policy's library '%s'", path);
+    snprintf(where, sizeof where, "the policy's library '%.300s'", path);
     return check(policy, where) ? NULL : policy;
 }
 
@@ -156,12 +158,8 @@ static void unknown(const char *name)
                  names + 2);
 }
 
-const thrum_policy *thrum_policy_find(const char *name)
+static const thrum_policy *find(const char *name)
 {
-    if (!name) {
-        thrum__fault(THRUM_EINVAL, "thrum_policy_find: the name is NULL");
-        return NULL;
-    }
     if (strchr(name, '/'))
         return load(name);
     thrum__lock_take(&list_lock);
@@ -170,4 +168,23 @@ const thrum_policy *thrum_policy_find(const char *name)
     if (!policy)
         unknown(name);
     return policy;
+}
+
+/* "name", or "name;settings". */
+const thrum_policy *thrum_policy_find(const char *text)
+{
+    char name[4096];
+    if (!text) {
+        thrum__fault(THRUM_EINVAL, "thrum_policy_find: the name is NULL");
+        return NULL;
+    }
+    size_t length = strcspn(text, ";");
+    if (length >= sizeof name) {
+        thrum__fault(THRUM_EINVAL, "the policy's name '%.40s...' is too long", text);
+        return NULL;
+    }
+    memcpy(name, text, length);
+    name[length] = '\0';
+    const thrum_policy *policy = find(name);
+    return policy && text[length] && thrum__policy_settings_check(policy, text + length + 1) ? NULL : policy;
 }

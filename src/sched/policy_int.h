@@ -8,7 +8,7 @@
 #include "sched/policy_queue.h"
 
 extern const thrum_policy thrum__policy_fifo, thrum__policy_prio, thrum__policy_random, thrum__policy_ws,
-    thrum__policy_lws, thrum__policy_dmda, thrum__policy_dmdas;
+    thrum__policy_lws, thrum__policy_dmda, thrum__policy_dmdas, thrum__policy_heteroprio, thrum__policy_laheteroprio;
 
 /* ---- ws and lws: policy_ws.c -------------------------------------------------------------------------------------- */
 

@@ -191,6 +191,48 @@ TEST(what_does_not_fit_together_runs_one_after_the_other)
     end(ex);
 }
 
+/* Of two that fit, the one that was not looked at since goes; what nobody has changed needs no copy home. */
+TEST(what_was_used_longest_ago_is_thrown_out_first)
+{
+    thrum_executor *ex = executor_of("fifo", "emu:1;memory=17KB");
+    static double x[3][N];
+    thrum_data *data[3];
+    thrum_node_stats stats;
+    double one = 1;
+    thrum_flow *flow = thrum_flow_new(ex);
+    for (int i = 0; i < 3; i++)
+        data[i] = thrum_data_vector(ex, x[i], N, sizeof(double));
+    thrum_insert(flow, &fill_emu, THRUM_W(data[0]), THRUM_ARG(one));
+    assert_flow(flow);
+    thrum_insert(flow, &fill_emu, THRUM_W(data[1]), THRUM_ARG(one));
+    assert_flow(flow);
+    thrum_insert(flow, &expect_emu, THRUM_R(data[0]), THRUM_ARG(one));
+    assert_flow(flow);
+    thrum_insert(flow, &fill_emu, THRUM_W(data[2]), THRUM_ARG(one));
+    assert_flow(flow);
+    assert_int_equal(thrum_data_state(data[0], 1), THRUM_MODIFIED);
+    assert_int_equal(thrum_data_state(data[1], 1), THRUM_INVALID);
+    assert_int_equal(thrum_data_state(data[1], 0), THRUM_SHARED);
+    assert_int_equal(thrum_data_state(data[2], 1), THRUM_MODIFIED);
+    assert_int_equal(thrum_executor_node(ex, 1, &stats), 0);
+    assert_int_equal(stats.evictions, 1);
+    assert_int_equal(stats.written_back, 1);
+    assert_int_equal(stats.used, 16000);
+    assert_int_equal(thrum_data_acquire(data[0], THRUM_MODE_R, NULL), 0);
+    assert_int_equal(thrum_data_release(data[0]), 0);
+    thrum_insert(flow, &expect_emu, THRUM_R(data[1]), THRUM_ARG(one));
+    assert_flow(flow);
+    assert_int_equal(thrum_executor_node(ex, 1, &stats), 0);
+    assert_int_equal(stats.evictions, 2);
+    assert_int_equal(stats.written_back, 1);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(thrum_data_unregister(data[i]), 0);
+    assert_int_equal(thrum_executor_node(ex, 1, &stats), 0);
+    assert_int_equal(stats.used, 0);
+    thrum_flow_free(flow);
+    end(ex);
+}
+
 TEST(a_task_that_can_never_fit_is_refused_with_its_bytes)
 {
     thrum_executor *ex = executor_of("fifo", "cpu:1,emu:1;memory=10KB");
@@ -437,6 +479,7 @@ int main(void)
         cmocka_unit_test(data_goes_to_a_device_and_comes_back),
         cmocka_unit_test(results_stay_on_a_device_while_nobody_else_wants_them),
         cmocka_unit_test(what_does_not_fit_together_runs_one_after_the_other),
+        cmocka_unit_test(what_was_used_longest_ago_is_thrown_out_first),
         cmocka_unit_test(a_task_that_can_never_fit_is_refused_with_its_bytes),
         cmocka_unit_test(a_matrix_keeps_what_lies_between_its_columns),
         cmocka_unit_test(a_layout_of_the_users_own_is_packed_to_travel),

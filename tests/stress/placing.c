@@ -101,7 +101,8 @@ typedef struct trial {
 
 static void make_machine(trial *t, bool breaks)
 {
-    static const char *const policies[] = {"fifo", "prio", "random", "ws", "lws", "dmda", "dmdas"};
+    static const char *const policies[] = {"fifo", "prio",  "random",     "ws",          "lws",
+                                           "dmda", "dmdas", "heteroprio", "laheteroprio"};
     static const char *const fails[] = {"", ";fail=1", ";fail=10", ";fail=40"};
     char devices[200] = "";
     struct random *r = &t->random;

@@ -16,7 +16,7 @@
 
 #include <thrum/policy.h>
 
-enum { FAKE_WORKERS = 8, FAKE_NODES = 4, FAKE_PIECES = 32, FAKE_ACCESSES = 3, FAKE_AFTER = 4 };
+enum { FAKE_WORKERS = 8, FAKE_NODES = 4, FAKE_PIECES = 32, FAKE_ACCESSES = 4, FAKE_AFTER = 4 };
 
 enum fake_stage { FAKE_NEW, FAKE_PUSHED, FAKE_POPPED, FAKE_DONE };
 enum fake_life { FAKE_ASLEEP, FAKE_WOKEN, FAKE_BUSY };
@@ -141,7 +141,7 @@ static inline void fake_wake(const thrum_world *world, int worker)
 
 /* `cpus` processors' workers on node 0, then `devices` with one worker and one node each. Links take a second for a
  * byte. */
-static inline void fake_begin(fake_world *fake, const thrum_policy *policy, int cpus, int devices, uint64_t seed)
+static inline void fake_make(fake_world *fake, const thrum_policy *policy, int cpus, int devices, uint64_t seed)
 {
     *fake = (fake_world){.world = {.workers = cpus + devices,
                                    .nodes = 1 + devices,
@@ -164,7 +164,19 @@ static inline void fake_begin(fake_world *fake, const thrum_policy *policy, int 
         for (int b = 0; b < FAKE_NODES; b++)
             fake->second_per_byte[a][b] = 1;
     fake->state = calloc(1, policy->state_bytes + 1);
+}
+
+static inline void fake_begin(fake_world *fake, const thrum_policy *policy, int cpus, int devices, uint64_t seed)
+{
+    fake_make(fake, policy, cpus, devices, seed);
     assert_int_equal(policy->begin ? policy->begin(fake->state, &fake->world) : 0, 0);
+}
+
+/* With settings; what links and places are is set between fake_make and this. */
+static inline int fake_begin_with(fake_world *fake, const char *settings)
+{
+    fake->world.settings = settings;
+    return fake->policy->begin(fake->state, &fake->world);
 }
 
 static inline void fake_end(fake_world *fake)
@@ -185,7 +197,8 @@ static const thrum_codelet fake_cpu = {.name = "cpu", .cpu = fake_kernel},
 
 static inline fake_job fake_job_of(const thrum_codelet *codelet, int priority, double seconds)
 {
-    fake_job job = {.job = {.codelet = codelet, .name = codelet->name, .priority = priority}};
+    fake_job job = {
+        .job = {.codelet = codelet, .name = codelet->name, .priority = priority, .bucket = THRUM_NO_BUCKET}};
     for (int w = 0; w < FAKE_WORKERS; w++)
         job.seconds[w] = seconds;
     job.prefetched_to = job.ran_on = -1;

@@ -89,13 +89,13 @@ TEST(errors_name_the_place)
 
 TEST(words_that_are_too_long_are_refused)
 {
-    char text[256];
+    char text[512];
     thrum__device_list *list = NULL;
     snprintf(text, sizeof text, "%0100d", 1);
     assert_error(thrum__device_list_parse(text, &list), THRUM_EOPTION, "is no kind of device");
     snprintf(text, sizeof text, "emu;%0100d=1", 1);
     assert_error(thrum__device_list_parse(text, &list), THRUM_EOPTION, "is no setting");
-    snprintf(text, sizeof text, "emu;memory=%0100d", 1);
+    snprintf(text, sizeof text, "emu;memory=%0400d", 1);
     assert_error(thrum__device_list_parse(text, &list), THRUM_EOPTION, "is no setting");
     assert_null(list);
 }

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "sched/policy_int.h"
 
-static const char *const all[] = {"fifo", "prio", "random", "ws", "lws", "dmda", "dmdas"};
+static const char *const all[] = {"fifo", "prio", "random", "ws", "lws", "dmda", "dmdas", "heteroprio", "laheteroprio"};
 
 /* ---- Random jobs -------------------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include "sched/locality.h"
+
+const char *thrum__formula_name(enum thrum__formula formula)
+{
+    static const char *const names[THRUM__FORMULAS] = {
+        [THRUM__LARU] = "laru",       [THRUM__MC] = "mc",           [THRUM__LS_SDH] = "ls_sdh",
+        [THRUM__LS_SDH2] = "ls_sdh2", [THRUM__LS_SDHB] = "ls_sdhb", [THRUM__LC_SMWB] = "lc_smwb"};
+    return names[formula];
+}
+
+/* ---- What is where ------------------------------------------------------------------------------------------------ */
+
+static bool is_write(enum thrum_mode mode)
+{
+    return mode == THRUM_MODE_W || mode == THRUM_MODE_RW || mode == THRUM_MODE_COMMUTE;
+}
+
+static void clear(thrum__locality *locality, int nodes)
+{
+    locality->nodes = nodes;
+    locality->pieces = locality->written_pieces = 0;
+    locality->read = locality->written = 0;
+    for (int node = 0; node < nodes; node++) {
+        locality->read_on[node] = locality->written_on[node] = locality->squares_on[node] = 0;
+        locality->written_pieces_on[node] = 0;
+    }
+}
+
+/* Doubles: squares of sizes do not fit into integers. Sums of sizes are whole numbers below 2^53, and so exact. */
+static void add(thrum__locality *locality, const thrum_world *world, const thrum_job_data *data)
+{
+    bool writes = is_write(data->mode);
+    double bytes = (double)data->bytes;
+    locality->pieces++;
+    locality->written_pieces += writes;
+    *(writes ? &locality->written : &locality->read) += bytes;
+    for (int node = 0; node < locality->nodes; node++) {
+        if (!world->is_on(world, data->data, node))
+            continue;
+        if (writes) {
+            locality->written_on[node] += bytes;
+            locality->squares_on[node] += bytes * bytes;
+            locality->written_pieces_on[node]++;
+        } else {
+            locality->read_on[node] += bytes;
+        }
+    }
+}
+
+void thrum__locality_look(thrum__locality *locality, const thrum_world *world, const thrum_job *job)
+{
+    clear(locality, world->nodes);
+    for (int i = 0; i < job->data_count; i++)
+        if (is_write(job->data[i].mode) || job->data[i].mode == THRUM_MODE_R)
+            add(locality, world, &job->data[i]);
+}
+
+/* ---- Formulas ----------------------------------------------------------------------------------------------------- */
+
+/* More is better: costs are negative. */
+static double value(const thrum__locality *l, enum thrum__formula formula, double theta, int node)
+{
+    switch (formula) {
+    case THRUM__LS_SDH:
+        return l->read_on[node] + l->written_on[node];
+    case THRUM__LS_SDH2:
+        return l->read_on[node] + l->squares_on[node];
+    case THRUM__LS_SDHB:
+        return l->read_on[node] + theta * l->written_pieces_on[node] * l->written_on[node];
+    case THRUM__LC_SMWB: {
+        double share = l->pieces ? (double)l->written_pieces / l->pieces : 0;
+        return -(l->read - l->read_on[node]) - (2 - share) * (l->written - l->written_on[node]);
+    }
+    default:
+        return 0;
+    }
+}
+
+/* A share of thirds does not add up exactly: what differs by less than this part counts as equal. Scores are compared
+ * as they are, for beside a large square a read is small and still decides. */
+static const double cost_tolerance = 1e-9;
+
+uint64_t thrum__locality_winners(const thrum__locality *locality, enum thrum__formula formula, double theta)
+{
+    double values[THRUM__LOCALITY_NODES], best = value(locality, formula, theta, 0);
+    values[0] = best;
+    for (int node = 1; node < locality->nodes; node++) {
+        values[node] = value(locality, formula, theta, node);
+        best = values[node] > best ? values[node] : best;
+    }
+    double least = formula == THRUM__LC_SMWB ? best + best * cost_tolerance : best; /* a cost is below 0 */
+    uint64_t winners = 0;
+    for (int node = 0; node < locality->nodes; node++)
+        winners |= (uint64_t)(values[node] >= least) << node;
+    return winners;
+}
+
+uint64_t thrum__locality_cheapest(const thrum_world *world, const thrum_job *job)
+{
+    uint64_t winners = 0;
+    double least = 0;
+    for (int node = 0; node < world->nodes; node++) {
+        double seconds = world->transfer_seconds(world, job, node);
+        if (node == 0 || seconds < least) {
+            least = seconds;
+            winners = 0;
+        }
+        winners |= (uint64_t)(seconds <= least) << node;
+    }
+    return winners;
+}
+
+enum thrum__formula thrum__locality_steadiest(const uint64_t counts[THRUM__FORMULAS])
+{
+    static const enum thrum__formula order[] = {THRUM__LS_SDH2, THRUM__LS_SDHB, THRUM__LC_SMWB, THRUM__LS_SDH};
+    enum thrum__formula best = order[0];
+    for (int i = 1; i < 4; i++)
+        if (counts[order[i]] < counts[best])
+            best = order[i];
+    return best;
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * laheteroprio: heteroprio with an eye on where data is. Each bucket has a list for each memory node. A push asks a
+ * formula (locality.h) on which node the job would find the most of its data, and appends the job to that node's list;
+ * a pop walks through the grid in an order that was laid out before for the worker's node (distance.h).
+ *
+ * Bramas, "Impact study of data locality on task-based applications through the Heteroprio scheduler", PeerJ Computer
+ * Science 5:e190, 2019.
+ *
+ * **BMD** (best memory node difference). What each formula chose at the push is kept in the job's `key`, and looked at
+ * again at its pop, before its own transfers begin: if that node is not among the winners any more, the formula's count
+ * rises. The formula "auto" uses the one whose choices have lasted best. For LaRU the winner at a pop is the popping
+ * worker's node, so its count is that of jobs that were taken elsewhere. MC has to ask for predictions and is evaluated
+ * only where it is the formula in use.
+ *
+ * **Ties** at a push go to the node of the worker that made the job ready, if it is among the winners, else to the
+ * winners in turn, those first that have somebody who can run the job.
+ */
+#include "sched/distance.h"
+#include "sched/hetero.h"
+#include "sched/locality.h"
+#include "sched/policy_int.h"
+#include "sched/policy_settings.h"
+
+#include "base/alloc.h"
+#include "base/device_list.h"
+#include "base/fault.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { AUTO = THRUM__FORMULAS, ALL = 1000000, NODE_BITS = 6 }; /* 6 formulas' nodes fit into the 53 bits of a double */
+
+typedef struct laheteroprio {
+    thrum__hetero hetero; /* first */
+    int formula;          /* enum thrum__formula, or AUTO */
+    double theta, alpha;
+    int block[THRUM_ARCHS], near[THRUM_ARCHS]; /* l and S */
+    double *transfer;                          /* distances, by two nodes */
+    thrum__cell *walks;                        /* by node, then architecture */
+    int walk_length[THRUM_ARCHS];
+    unsigned laid;                  /* the version of the orders that the walks were laid for */
+    int *priorities;                /* by node and bucket, while walks are laid */
+    uint64_t archs_on[THRUM_ARCHS]; /* the nodes that have workers of an architecture, as bits */
+    int turn[THRUM__FORMULAS];      /* where ties are spread from */
+    uint64_t pushed, stolen, bmd[THRUM__FORMULAS], used[THRUM__FORMULAS];
+} laheteroprio;
+
+/* ---- Settings ----------------------------------------------------------------------------------------------------- */
+
+static int read_formula(laheteroprio *la, const char *value)
+{
+    for (la->formula = 0; la->formula < THRUM__FORMULAS; la->formula++)
+        if (strcmp(value, thrum__formula_name((enum thrum__formula)la->formula)) == 0)
+            return 0;
+    if (strcmp(value, "auto") == 0)
+        return 0;
+    return thrum__fault(THRUM_EOPTION,
+                        "'formula=%.60s': there is no such formula; there are: auto, laru, mc, ls_sdh, ls_sdh2, "
+                        "ls_sdhb, lc_smwb",
+                        value);
+}
+
+/* "3,1": of processors, then of the other architectures; the last one counts for those that follow. */
+static int read_counts(const char *key, char *value, int least, int counts[THRUM_ARCHS])
+{
+    for (int arch = 0; arch < THRUM_ARCHS && value; arch++) {
+        char *comma = strchr(value, ',');
+        double number = ALL;
+        if (comma)
+            *comma = '\0';
+        if (strcmp(value, "all") != 0 &&
+            (thrum__setting_number(key, value, least, 1000, &number) || number != (int)number))
+            return thrum__fault(THRUM_EOPTION,
+                                "'%s=%.60s': that must be a whole number from %d to 1000, or all; one for processors, "
+                                "one for devices",
+                                key, value, least);
+        for (int other = arch; other < THRUM_ARCHS; other++)
+            counts[other] = (int)number;
+        value = comma ? comma + 1 : NULL;
+    }
+    return value ? thrum__fault(THRUM_EOPTION, "'%s' has more than %d numbers", key, THRUM_ARCHS) : 0;
+}
+
+static int read_one(laheteroprio *la, thrum__setting *setting)
+{
+    const char *key = setting->key;
+    char *value = setting->value;
+    return strcmp(key, "formula") == 0 ? read_formula(la, value)
+           : strcmp(key, "theta") == 0 ? thrum__setting_number(key, value, 0, 1e12, &la->theta)
+           : strcmp(key, "alpha") == 0 ? thrum__setting_number(key, value, 0, 1, &la->alpha)
+           : strcmp(key, "l") == 0     ? read_counts(key, value, 1, la->block)
+           : strcmp(key, "s") == 0     ? read_counts(key, value, 0, la->near)
+                                       : 0; /* those of heteroprio */
+}
+
+static int read_settings(laheteroprio *la, const thrum_world *world)
+{
+    thrum__setting setting;
+    const char *rest = world->settings;
+    int err = 0;
+    la->formula = AUTO;
+    la->theta = 1000;
+    la->alpha = 0.5;
+    for (int arch = 0; arch < THRUM_ARCHS; arch++) {
+        la->block[arch] = arch == THRUM_ARCH_CPU ? 1 : ALL;
+        la->near[arch] = arch == THRUM_ARCH_CPU ? ALL : 1;
+    }
+    while (!err && thrum__setting_next(&rest, &setting, &err))
+        err = read_one(la, &setting);
+    return err;
+}
+
+/* ---- Beginning and ending ----------------------------------------------------------------------------------------- */
+
+static void release(laheteroprio *la)
+{
+    thrum__free(la->transfer);
+    thrum__free(la->walks);
+    thrum__free(la->priorities);
+}
+
+static int allocate(laheteroprio *la, const thrum_world *world)
+{
+    size_t nodes = (size_t)world->nodes;
+    if (nodes > THRUM__LOCALITY_NODES)
+        return thrum__fault(THRUM_ELIMIT, "laheteroprio is for %d memory nodes at most; there are %d",
+                            THRUM__LOCALITY_NODES, world->nodes);
+    la->transfer = thrum__zalloc(nodes * nodes * sizeof *la->transfer);
+    la->walks = thrum__zalloc(nodes * THRUM_ARCHS * THRUM__BUCKETS * nodes * sizeof *la->walks);
+    la->priorities = thrum__zalloc(nodes * THRUM__BUCKETS * sizeof *la->priorities);
+    return la->transfer && la->walks && la->priorities
+               ? 0
+               : thrum__fault(THRUM_ENOMEM, "no memory for the walks of %d memory nodes", world->nodes);
+}
+
+static int begin(void *state, const thrum_world *world)
+{
+    laheteroprio *la = state;
+    int err = read_settings(la, world);
+    if (!err)
+        err = allocate(la, world);
+    if (!err)
+        err = thrum__hetero_begin(&la->hetero, world, world->nodes);
+    if (err) {
+        release(la);
+        return err;
+    }
+    thrum__transfer_distances(world, la->transfer);
+    for (int worker = 0; worker < world->workers; worker++)
+        la->archs_on[world->place[worker].arch] |= UINT64_C(1) << world->place[worker].node;
+    return 0;
+}
+
+static void end(void *state, const thrum_world *world)
+{
+    laheteroprio *la = state;
+    (void)world;
+    release(la);
+    thrum__hetero_end(&la->hetero);
+}
+
+/* ---- Walks -------------------------------------------------------------------------------------------------------- */
+
+static thrum__cell *walk_of(const laheteroprio *la, int nodes, int node, int arch)
+{
+    return la->walks + (size_t)(node * THRUM_ARCHS + arch) * THRUM__BUCKETS * (size_t)nodes;
+}
+
+/* A node's priorities are those of its workers; 0 for what they cannot run, and where there are none. */
+static void find_priorities(laheteroprio *la, const thrum_world *world)
+{
+    memset(la->priorities, 0, (size_t)world->nodes * THRUM__BUCKETS * sizeof *la->priorities);
+    for (int node = 0; node < world->nodes; node++)
+        for (int arch = 0; arch < THRUM_ARCHS; arch++)
+            for (int i = 0; la->archs_on[arch] >> node & 1 && i < la->hetero.order_count[arch]; i++)
+                la->priorities[node * THRUM__BUCKETS + la->hetero.order[arch][i]] = i;
+}
+
+static void find_distances(const laheteroprio *la, const thrum_world *world, int from, double *distance)
+{
+    for (int to = 0; to < world->nodes; to++) {
+        double priority = thrum__priority_distance(la->priorities + from * THRUM__BUCKETS,
+                                                   la->priorities + to * THRUM__BUCKETS, la->hetero.count);
+        distance[to] = from == to ? 0 : thrum__distance(priority, la->transfer[from * world->nodes + to], la->alpha);
+    }
+}
+
+static void lay_walks(laheteroprio *la, const thrum_world *world)
+{
+    find_priorities(la, world);
+    for (int node = 0; node < world->nodes; node++) {
+        double distance[THRUM__LOCALITY_NODES];
+        find_distances(la, world, node, distance);
+        for (int arch = 0; arch < THRUM_ARCHS; arch++) {
+            const thrum__walk walk = {.nodes = world->nodes,
+                                      .own = node,
+                                      .distance = distance,
+                                      .order = la->hetero.order[arch],
+                                      .buckets = la->hetero.order_count[arch],
+                                      .near = la->near[arch],
+                                      .block = la->block[arch]};
+            la->walk_length[arch] = walk.buckets * world->nodes;
+            if (la->archs_on[arch] >> node & 1)
+                thrum__walk_lay(&walk, walk_of(la, world->nodes, node, arch));
+        }
+    }
+    la->laid = la->hetero.version;
+}
+
+/* ---- Choices ------------------------------------------------------------------------------------------------------ */
+
+static bool is_used(const laheteroprio *la, int formula)
+{
+    return formula != THRUM__MC || la->formula == THRUM__MC;
+}
+
+/* By formula. `own` is the node of the worker that pushes or pops; -1: there is none, so LaRU cannot say. */
+static void find_winners(const laheteroprio *la, const thrum_world *world, const thrum_job *job, int own,
+                         uint64_t winners[THRUM__FORMULAS])
+{
+    thrum__locality locality;
+    thrum__locality_look(&locality, world, job);
+    uint64_t all = UINT64_MAX >> (64 - world->nodes);
+    winners[THRUM__LARU] = own < 0 ? all : UINT64_C(1) << own;
+    winners[THRUM__MC] = is_used(la, THRUM__MC) ? thrum__locality_cheapest(world, job) : all;
+    for (int formula = THRUM__LS_SDH; formula < THRUM__FORMULAS; formula++)
+        winners[formula] = thrum__locality_winners(&locality, (enum thrum__formula)formula, la->theta);
+}
+
+static int spread(uint64_t winners, int *turn)
+{
+    uint64_t from_turn = winners & UINT64_MAX << *turn;
+    int node = __builtin_ctzll(from_turn ? from_turn : winners);
+    *turn = (node + 1) % 64;
+    return node;
+}
+
+static int choose(uint64_t winners, uint64_t able, int own, int *turn)
+{
+    if (own >= 0 && winners >> own & 1)
+        return own;
+    if ((winners & (winners - 1)) == 0)
+        return __builtin_ctzll(winners);
+    return spread(winners & able ? winners & able : winners, turn);
+}
+
+/* The nodes that have somebody who could run it, as far as architectures tell. */
+static uint64_t able_nodes(const laheteroprio *la, const thrum_job *job)
+{
+    unsigned set = thrum__arch_set(job);
+    uint64_t nodes = 0;
+    for (int arch = 0; arch < THRUM_ARCHS; arch++)
+        nodes |= set >> arch & 1 ? la->archs_on[arch] : 0;
+    return nodes;
+}
+
+/* ---- Pushing and popping ------------------------------------------------------------------------------------------ */
+
+static void push(void *state, const thrum_world *world, thrum_job *job, int from)
+{
+    laheteroprio *la = state;
+    int own = from < 0 ? -1 : world->place[from].node, column = 0;
+    int formula = la->formula == AUTO ? (int)thrum__locality_steadiest(la->bmd) : la->formula;
+    uint64_t winners[THRUM__FORMULAS], able = able_nodes(la, job), choices = 0;
+    find_winners(la, world, job, own, winners);
+    for (int i = 0; i < THRUM__FORMULAS; i++) {
+        int node = choose(winners[i], able, own, &la->turn[i]);
+        choices |= (uint64_t)node << NODE_BITS * i;
+        column = i == formula ? node : column;
+    }
+    job->key = (double)choices;
+    la->pushed++;
+    la->used[formula]++;
+    thrum__hetero_put(&la->hetero, world, job, column);
+}
+
+static void count_changes(laheteroprio *la, const thrum_world *world, const thrum_job *job, int own)
+{
+    uint64_t winners[THRUM__FORMULAS], choices = (uint64_t)job->key;
+    find_winners(la, world, job, own, winners);
+    for (int i = 0; i < THRUM__FORMULAS; i++) {
+        int node = (int)(choices >> NODE_BITS * i & ((1u << NODE_BITS) - 1));
+        la->bmd[i] += !(winners[i] >> node & 1);
+    }
+}
+
+static thrum_job *pop(void *state, const thrum_world *world, int worker)
+{
+    laheteroprio *la = state;
+    const thrum_place *place = &world->place[worker];
+    thrum_job *job = NULL;
+    if (la->laid != la->hetero.version)
+        lay_walks(la, world);
+    const thrum__cell *cell = walk_of(la, world->nodes, place->node, (int)place->arch);
+    const thrum__cell *last = cell + la->walk_length[place->arch];
+    for (; !job && cell < last; cell++) {
+        job = thrum__hetero_take(&la->hetero, world, worker, cell->bucket, cell->node);
+        la->stolen += job && cell->node != place->node;
+    }
+    if (job)
+        count_changes(la, world, job, place->node);
+    thrum__hetero_popped(&la->hetero, world, worker, job);
+    return job;
+}
+
+static void done(void *state, const thrum_world *world, const thrum_job *job, int worker, double seconds)
+{
+    thrum__hetero_done(&((laheteroprio *)state)->hetero, world, job, worker, seconds);
+}
+
+static void report(const void *state, const thrum_world *world, thrum_report_fn *tell, void *arg)
+{
+    const laheteroprio *la = state;
+    char key[48];
+    (void)world;
+    tell(arg, "pushed", (double)la->pushed);
+    tell(arg, "stolen", (double)la->stolen);
+    for (int i = 0; i < THRUM__FORMULAS; i++) {
+        snprintf(key, sizeof key, "used.%s", thrum__formula_name((enum thrum__formula)i));
+        tell(arg, key, (double)la->used[i]);
+        if (!is_used(la, i))
+            continue;
+        snprintf(key, sizeof key, "bmd.%s", thrum__formula_name((enum thrum__formula)i));
+        tell(arg, key, (double)la->bmd[i]);
+    }
+    thrum__hetero_report(&la->hetero, tell, arg);
+}
+
+static const thrum_setting settings[] = {
+    {"formula", "auto", "auto, laru, mc, ls_sdh, ls_sdh2, ls_sdhb, lc_smwb", "who says on which node a job's data is"},
+    {"l", "1,all", "1 to 1000 or all; cpu,devices", "buckets that are looked into before other nodes' lists"},
+    {"s", "all,1", "0 to 1000 or all; cpu,devices", "how many other nodes are near"},
+    {"alpha", "0.5", "0 to 1", "share of priorities in distances; the rest is links"},
+    {"theta", "1000", "0 to 1e12", "weight of writes in ls_sdhb"},
+    THRUM__HETERO_SETTINGS,
+    {0}};
+
+const thrum_policy thrum__policy_laheteroprio = {
+    .name = "laheteroprio",
+    .about = "heteroprio, each job near the memory that has its data",
+    .state_bytes = sizeof(laheteroprio),
+    .begin = begin,
+    .end = end,
+    .push = push,
+    .pop = pop,
+    .done = done,
+    .settings = settings,
+    .report = report,
+};
