@@ -69,15 +69,21 @@ static void *open_replay(const bench_request *request)
     return NULL;
 }
 
-static double pass_replay(void *arg)
+static double run_once(replay_state *state)
 {
-    replay_state *state = arg;
     double begin = bench_now();
     if (replay_run(state) != 0)
         bench_bad("replay: %s", thrum_message(NULL));
     double time = bench_now() - begin;
     insert_flow_verify(state->tasks);
     return time / state->tasks->tasks;
+}
+
+/* As re-runs of other graphs: the first one brings it back into the caches after other processes had them. */
+static double pass_replay(void *arg)
+{
+    run_once(arg);
+    return run_once(arg);
 }
 
 static bench_work works[] = {

@@ -334,6 +334,11 @@ static int start_calibrated(cholesky_runtime *runtime, int workers)
     return 0;
 }
 
+uint32_t cholesky_divisor(int tile)
+{
+    return tile == 32 ? 8 : 1;
+}
+
 cholesky_runtime *cholesky_begin(const cholesky *c, int workers)
 {
     if (make_home() != 0)

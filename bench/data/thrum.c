@@ -148,6 +148,16 @@ static void learn(cholesky_runtime *r)
 #endif
 }
 
+uint32_t cholesky_divisor(int tile)
+{
+#ifdef BENCH_THRUM_POLICY
+    return tile == 32 ? 8 : 1;
+#else
+    (void)tile;
+    return 1;
+#endif
+}
+
 cholesky_runtime *cholesky_begin(const cholesky *c, int workers)
 {
     cholesky_runtime *r = bench_alloc(1, sizeof *r);
