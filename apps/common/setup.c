@@ -27,7 +27,7 @@ void app_setup_options(struct app_setup *setup, struct app_option options[APP_SE
          &setup->device_only, 0, 0, NULL},
         {APP_COUNT, "--workers", "COUNT", NULL, "processors' workers (one for each usable core)", &setup->workers, 1,
          1024, NULL},
-        {APP_COUNT, "--window", "COUNT", NULL, "tasks that may be under way in a flow (THRUM_WINDOW: 65536)",
+        {APP_COUNT, "--window", "COUNT", NULL, "tasks that may be under way in a flow (THRUM_WINDOW: 8192)",
          &setup->window, 2, 1u << 30, NULL},
         {.kind = APP_TITLE, .help = "the run"},
         {APP_COUNT, "--seed", "NUMBER", "1", "of the random numbers", &setup->seed, 0, UINT64_MAX >> 1, NULL},

@@ -40,7 +40,7 @@ static const struct row {
                            0, "who runs which codelet task; steal: built-in stealing, or dmda where there are devices"},
     [THRUM__OPT_DEVICES] = {"THRUM_DEVICES", "cpu", "like cpu,emu:3;memory=64MiB;link=2GB/s", "devices", 1, 0,
                             "processors and devices that run codelet tasks"},
-    [THRUM__OPT_WINDOW] = {"THRUM_WINDOW", "65536", "2 to 1073741824", "", 2, 1073741824,
+    [THRUM__OPT_WINDOW] = {"THRUM_WINDOW", "8192", "2 to 1073741824", "", 2, 1073741824,
                            "tasks of a flow that may have been inserted and not have ended"},
     [THRUM__OPT_MODELS] = {"THRUM_MODELS", "auto", "auto, off, or a folder with a '/' in it", "auto|off", 1, 0,
                            "where measured times of codelets are kept; auto: thrum/models in the user's cache folder"},

@@ -16,12 +16,24 @@ enum { FEW = 16, ALIGN = 16 };
 
 static size_t head_bytes(uint32_t count)
 {
-    return (sizeof(thrum__codelet_task) + count * sizeof(thrum__use) + ALIGN - 1) / ALIGN * ALIGN;
+    return (sizeof(thrum__codelet_task) + count * sizeof(uintptr_t) + ALIGN - 1) / ALIGN * ALIGN;
 }
 
 static const void *arg_of(const thrum__codelet_task *task)
 {
     return task->arg_bytes ? (const char *)task + head_bytes(task->count) : NULL;
+}
+
+static thrum__codelet_rest *rest_of(const thrum__codelet_task *task)
+{
+    size_t arg_bytes = ((size_t)task->arg_bytes + ALIGN - 1) / ALIGN * ALIGN;
+    return (thrum__codelet_rest *)((uintptr_t)task + head_bytes(task->count) + arg_bytes);
+}
+
+static size_t record_bytes(uint32_t count, size_t arg_bytes)
+{
+    return head_bytes(count) + (arg_bytes + ALIGN - 1) / ALIGN * ALIGN + sizeof(thrum__codelet_rest) +
+           count * sizeof(thrum_data *);
 }
 
 /* A task may run on any executor; its handles belong to one. */
@@ -36,13 +48,15 @@ static bool belongs_here(const thrum__codelet_task *task)
 
 /* ---- Where the executor steals ------------------------------------------------------------------------------------ */
 
-static bool is_readable(const thrum__codelet_task *task, const thrum__use *use)
+static bool is_readable(const thrum__codelet_task *task, uint32_t i)
 {
     char room[THRUM__DATA_TEXT];
-    if (use->data->home.ptr || (use->mode != THRUM_MODE_R && use->mode != THRUM_MODE_RW))
+    const thrum_data *data = thrum__used_data(task, i);
+    enum thrum_mode mode = thrum__used_mode(task, i);
+    if (data->home.ptr || (mode != THRUM_MODE_R && mode != THRUM_MODE_RW))
         return true;
     thrum_fail(THRUM_EDATA, "task '%s': %s is read, but nothing was written to it before", task->codelet->name,
-               thrum__data_text(use->data, room));
+               thrum__data_text(data, room));
     return false;
 }
 
@@ -51,15 +65,15 @@ static void call_at_home(const thrum__codelet_task *task, thrum_buffer *buffers)
     uint32_t i = 0;
     int err = 0;
     for (; i < task->count && !err; i++) {
-        err = is_readable(task, &task->use[i])
-                  ? thrum__buffer_at_home(task->use[i].data, task->use[i].mode, &buffers[i])
+        err = is_readable(task, i)
+                  ? thrum__buffer_at_home(thrum__used_data(task, i), thrum__used_mode(task, i), &buffers[i])
                   : THRUM_EDATA;
         i -= err != 0;
     }
     if (!err)
         task->codelet->cpu(buffers, arg_of(task));
     while (i-- > 0)
-        thrum__buffer_leave_home(task->use[i].mode, &buffers[i]);
+        thrum__buffer_leave_home(thrum__used_mode(task, i), &buffers[i]);
 }
 
 static void run_at_home(void *arg)
@@ -69,12 +83,12 @@ static void run_at_home(void *arg)
     if (!belongs_here(task) || task->kind == THRUM__JOB_FETCH)
         return;
     if (task->kind == THRUM__JOB_JOIN) {
-        thrum__reduction_reset(task->use[0].data->reduction);
-        task->use[0].data->reduction->begun_by_graph = true;
+        thrum__reduction_reset(thrum__used_data(task, 0)->reduction);
+        thrum__used_data(task, 0)->reduction->begun_by_graph = true;
         return;
     }
     if (task->kind == THRUM__JOB_COMBINE) {
-        thrum__combine_at_home(task->use[0].data, task->first_content);
+        thrum__combine_at_home(thrum__used_data(task, 0), task->first_content);
         return;
     }
     if (task->count > FEW && !(buffers = thrum__alloc(task->count * sizeof *buffers))) {
@@ -107,16 +121,17 @@ static void fill_job(thrum__job *job, const thrum__codelet_task *task)
 {
     job->codelet = task->codelet;
     job->arg = (void *)(uintptr_t)arg_of(task);
-    job->name = task->name;
-    job->priority = task->priority;
-    job->bucket = task->bucket;
+    const thrum__codelet_rest *rest = rest_of(task);
+    job->name = rest->name;
+    job->priority = rest->priority;
+    job->bucket = rest->bucket;
     job->worker = task->worker;
     job->count = task->count;
     job->kind = task->kind;
     job->first_content = task->first_content;
     for (uint32_t i = 0; i < task->count; i++) {
-        job->access[i].data = task->use[i].data;
-        job->access[i].mode = (uint8_t)task->use[i].mode;
+        job->access[i].data = thrum__used_data(task, i);
+        job->access[i].mode = (uint8_t)thrum__used_mode(task, i);
         job->access[i].number = i;
     }
 }
@@ -166,9 +181,10 @@ static void count_use(thrum_data *data, int by)
 static void count_uses(void *bytes, int by)
 {
     const thrum__codelet_task *task = bytes;
+    const thrum__codelet_rest *rest = rest_of(task);
     for (uint32_t i = 0; i < task->count; i++) {
-        count_use(task->use[i].data, by);
-        count_use(task->use[i].named, by);
+        count_use(thrum__used_data(task, i), by);
+        count_use(rest->named[i], by);
     }
 }
 
@@ -177,20 +193,22 @@ static thrum__codelet_task *record_new(thrum_graph *graph, const thrum__codelet_
     static const thrum__terms_of_job none = {.bucket = THRUM_NO_BUCKET, .worker = -1};
     const thrum__terms_of_job *terms = plan->terms ? plan->terms : &none;
     size_t arg_bytes = terms->arg ? terms->arg->bytes : 0;
-    thrum__codelet_task *task = thrum__graph_keep_room(graph, head_bytes(plan->count) + arg_bytes, count_uses);
+    thrum__codelet_task *task = thrum__graph_keep_room(graph, record_bytes(plan->count, arg_bytes), count_uses);
     if (!task)
         return NULL;
     *task = (thrum__codelet_task){.codelet = plan->codelet,
                                   .space = plan->space,
-                                  .name = terms->name,
-                                  .priority = terms->priority,
-                                  .bucket = terms->bucket,
                                   .worker = terms->worker,
                                   .count = plan->count,
                                   .arg_bytes = (uint32_t)arg_bytes,
                                   .kind = (uint8_t)plan->kind,
                                   .first_content = plan->first_content};
-    memcpy(task->use, plan->uses, plan->count * sizeof *plan->uses);
+    thrum__codelet_rest *rest = rest_of(task);
+    *rest = (thrum__codelet_rest){.name = terms->name, .priority = terms->priority, .bucket = terms->bucket};
+    for (uint32_t i = 0; i < plan->count; i++) {
+        task->use[i] = (uintptr_t)plan->uses[i].data | (uintptr_t)plan->uses[i].mode;
+        rest->named[i] = plan->uses[i].named;
+    }
     if (arg_bytes)
         memcpy((char *)task + head_bytes(plan->count), terms->arg->ptr, arg_bytes);
     count_uses(task, 1);
@@ -308,11 +326,11 @@ static void bind_uses(void *bytes, void *arg)
     thrum__codelet_task *task = bytes;
     struct binding *binding = arg;
     for (uint32_t i = 0; i < task->count; i++) {
-        if (task->use[i].named != binding->named)
+        if (rest_of(task)->named[i] != binding->named)
             continue;
         count_use(binding->data, 1);
-        count_use(task->use[i].data, -1);
-        task->use[i].data = binding->data;
+        count_use(thrum__used_data(task, i), -1);
+        task->use[i] = (uintptr_t)binding->data | (uintptr_t)thrum__used_mode(task, i);
         binding->found++;
     }
 }
@@ -323,10 +341,10 @@ static void look_at_uses(void *bytes, void *arg)
     const thrum__codelet_task *task = bytes;
     struct binding *binding = arg;
     for (uint32_t i = 0; i < task->count; i++) {
-        if (task->use[i].named != binding->named)
+        if (rest_of(task)->named[i] != binding->named)
             continue;
         binding->partitions += task->kind == THRUM__JOB_FETCH;
-        binding->reductions += task->use[i].mode == THRUM_MODE_REDUX;
+        binding->reductions += thrum__used_mode(task, i) == THRUM_MODE_REDUX;
     }
 }
 

@@ -13,18 +13,38 @@ typedef struct thrum__use {
     enum thrum_mode mode;
 } thrum__use;
 
-/* What a task of a graph runs: the graph's own, copied with it, so it holds no pointer into itself. The argument follows. */
+/* What a task of a graph runs: the graph's own, copied with it, so it holds no pointer into itself. Behind it come the argument
+ * and the handles that were named. What a run where workers steal needs comes first, in one cache line if there are few accesses:
+ * recorded flows are large, and gone through in an order that no prefetcher knows. */
 typedef struct thrum__codelet_task {
     const thrum_codelet *codelet; /* NULL: brings its accesses home, and no more */
     thrum__space *space;          /* of its handles; NULL: it has none */
-    const char *name;             /* or NULL */
-    int32_t priority, bucket, worker;
     uint32_t count;
     uint32_t arg_bytes;
     uint8_t kind; /* enum thrum__job_kind */
     bool first_content;
-    thrum__use use[];
+    int32_t worker;
+    uintptr_t use[]; /* the handles that are used, with the modes in their low bits; then a thrum__codelet_rest */
 } thrum__codelet_task;
+
+/* What policies and binding need. */
+typedef struct thrum__codelet_rest {
+    const char *name; /* or NULL */
+    int32_t priority, bucket;
+    thrum_data *named[];
+} thrum__codelet_rest;
+
+enum { THRUM__MODE_BITS = 7 }; /* handles are aligned to more */
+
+static inline thrum_data *thrum__used_data(const thrum__codelet_task *task, uint32_t i)
+{
+    return (thrum_data *)(task->use[i] & ~(uintptr_t)THRUM__MODE_BITS);
+}
+
+static inline enum thrum_mode thrum__used_mode(const thrum__codelet_task *task, uint32_t i)
+{
+    return (enum thrum_mode)(task->use[i] & THRUM__MODE_BITS);
+}
 
 /* A task of this kind in the graph, with so many accesses (to be filled in) and this argument (or NULL). NULL: the graph or the
  * thread has the error. `space` may be NULL. */

@@ -191,6 +191,15 @@ thrum_graph *thrum_graph_new(const char *name)
     return graph;
 }
 
+/* Records that are run lie at the beginning of a cache line, with their head before it. */
+enum { KEPT_SHIFT = 32 };
+_Static_assert(KEPT_SHIFT + sizeof(thrum__kept) == 64, "what is kept begins with a line");
+
+static void kept_free(thrum__kept *kept)
+{
+    thrum__free((char *)kept - (kept->counted ? KEPT_SHIFT : 0));
+}
+
 void thrum__graph_destroy(thrum_graph *graph)
 {
     thrum__free(graph->warning);
@@ -207,7 +216,7 @@ void thrum__graph_destroy(thrum_graph *graph)
         thrum__kept *older = graph->kept->older;
         if (graph->kept->counted)
             graph->kept->counted(graph->kept->bytes, -1);
-        thrum__free(graph->kept);
+        kept_free(graph->kept);
         graph->kept = older;
     }
     thrum__terms_drop(graph);
@@ -353,9 +362,11 @@ thrum_task *thrum_scope_task_new(thrum_graph *graph, thrum_scope_fn *fn, void *a
 
 void *thrum__graph_keep_room(thrum_graph *graph, size_t size, thrum__kept_fn *counted)
 {
-    thrum__kept *kept = thrum__alloc(sizeof *kept + size);
-    if (!kept)
+    char *memory = counted ? thrum__alloc_aligned(KEPT_SHIFT + sizeof(thrum__kept) + size)
+                           : thrum__alloc(sizeof(thrum__kept) + size);
+    if (!memory)
         return NULL;
+    thrum__kept *kept = (thrum__kept *)(memory + (counted ? KEPT_SHIFT : 0));
     kept->older = graph->kept;
     kept->size = size;
     kept->counted = counted;

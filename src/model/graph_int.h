@@ -35,7 +35,8 @@ typedef struct thrum__slab {
 typedef struct thrum__kept {
     struct thrum__kept *older;
     size_t size;
-    thrum__kept_fn *counted; /* NULL: nobody wants to know */
+    thrum__kept_fn
+        *counted; /* NULL: nobody wants to know; else it begins half a line into its memory, and `bytes` at a line */
     _Alignas(16) char bytes[];
 } thrum__kept;
 
