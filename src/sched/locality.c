@@ -58,23 +58,19 @@ void thrum__locality_look(thrum__locality *locality, const thrum_world *world, c
 
 /* ---- Formulas ----------------------------------------------------------------------------------------------------- */
 
-/* More is better: costs are negative. */
-static double value(const thrum__locality *l, enum thrum__formula formula, double theta, int node)
+/* By node, more is better: costs are negative. */
+static void find_values(const thrum__locality *l, enum thrum__formula formula, double theta, double *values)
 {
-    switch (formula) {
-    case THRUM__LS_SDH:
-        return l->read_on[node] + l->written_on[node];
-    case THRUM__LS_SDH2:
-        return l->read_on[node] + l->squares_on[node];
-    case THRUM__LS_SDHB:
-        return l->read_on[node] + theta * l->written_pieces_on[node] * l->written_on[node];
-    case THRUM__LC_SMWB: {
-        double share = l->pieces ? (double)l->written_pieces / l->pieces : 0;
-        return -(l->read - l->read_on[node]) - (2 - share) * (l->written - l->written_on[node]);
-    }
-    default:
-        return 0;
-    }
+    double factor = formula == THRUM__LC_SMWB && l->pieces ? 2 - (double)l->written_pieces / l->pieces : 2;
+    for (int node = 0; node < l->nodes; node++)
+        if (formula == THRUM__LS_SDH)
+            values[node] = l->read_on[node] + l->written_on[node];
+        else if (formula == THRUM__LS_SDH2)
+            values[node] = l->read_on[node] + l->squares_on[node];
+        else if (formula == THRUM__LS_SDHB)
+            values[node] = l->read_on[node] + theta * l->written_pieces_on[node] * l->written_on[node];
+        else
+            values[node] = -(l->read - l->read_on[node]) - factor * (l->written - l->written_on[node]);
 }
 
 /* A share of thirds does not add up exactly: what differs by less than this part counts as equal. Scores are compared
@@ -83,12 +79,11 @@ static const double cost_tolerance = 1e-9;
 
 uint64_t thrum__locality_winners(const thrum__locality *locality, enum thrum__formula formula, double theta)
 {
-    double values[THRUM__LOCALITY_NODES], best = value(locality, formula, theta, 0);
-    values[0] = best;
-    for (int node = 1; node < locality->nodes; node++) {
-        values[node] = value(locality, formula, theta, node);
+    double values[THRUM__LOCALITY_NODES];
+    find_values(locality, formula, theta, values);
+    double best = values[0];
+    for (int node = 1; node < locality->nodes; node++)
         best = values[node] > best ? values[node] : best;
-    }
     double least = formula == THRUM__LC_SMWB ? best + best * cost_tolerance : best; /* a cost is below 0 */
     uint64_t winners = 0;
     for (int node = 0; node < locality->nodes; node++)

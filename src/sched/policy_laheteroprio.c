@@ -87,7 +87,7 @@ static int read_one(laheteroprio *la, thrum__setting *setting)
     const char *key = setting->key;
     char *value = setting->value;
     return strcmp(key, "formula") == 0 ? read_formula(la, value)
-           : strcmp(key, "theta") == 0 ? thrum__setting_number(key, value, 0, 1e12, &la->theta)
+           : strcmp(key, "theta") == 0 ? thrum__setting_number(key, value, 0, 1e9, &la->theta)
            : strcmp(key, "alpha") == 0 ? thrum__setting_number(key, value, 0, 1, &la->alpha)
            : strcmp(key, "l") == 0     ? read_counts(key, value, 1, la->block)
            : strcmp(key, "s") == 0     ? read_counts(key, value, 0, la->near)
@@ -332,7 +332,7 @@ static const thrum_setting settings[] = {
     {"l", "1,all", "1 to 1000 or all; cpu,devices", "buckets that are looked into before other nodes' lists"},
     {"s", "all,1", "0 to 1000 or all; cpu,devices", "how many other nodes are near"},
     {"alpha", "0.5", "0 to 1", "share of priorities in distances; the rest is links"},
-    {"theta", "1000", "0 to 1e12", "weight of writes in ls_sdhb"},
+    {"theta", "1000", "0 to 1000000000", "weight of writes in ls_sdhb"},
     THRUM__HETERO_SETTINGS,
     {0}};
 
