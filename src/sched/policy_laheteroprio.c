@@ -295,6 +295,8 @@ static thrum_job *pop(void *state, const thrum_world *world, int worker)
     const thrum__cell *cell = walk_of(la, world->nodes, place->node, (int)place->arch);
     const thrum__cell *last = cell + la->walk_length[place->arch];
     for (; !job && cell < last; cell++) {
+        if (!thrum__hetero_has(&la->hetero, cell->bucket, cell->node, (int)place->arch))
+            continue;
         job = thrum__hetero_take(&la->hetero, world, worker, cell->bucket, cell->node);
         la->stolen += job && cell->node != place->node;
     }
