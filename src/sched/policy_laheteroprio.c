@@ -224,8 +224,7 @@ static void find_winners(const laheteroprio *la, const thrum_world *world, const
     uint64_t all = UINT64_MAX >> (64 - world->nodes);
     winners[THRUM__LARU] = own < 0 ? all : UINT64_C(1) << own;
     winners[THRUM__MC] = is_used(la, THRUM__MC) ? thrum__locality_cheapest(world, job) : all;
-    for (int formula = THRUM__LS_SDH; formula < THRUM__FORMULAS; formula++)
-        winners[formula] = thrum__locality_winners(&locality, (enum thrum__formula)formula, la->theta);
+    thrum__locality_all(&locality, la->theta, winners);
 }
 
 static int spread(uint64_t winners, int *turn)
