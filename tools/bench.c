@@ -165,7 +165,7 @@ static const struct row rows[] = {
     {LOOPS, "auto-memory", "of-best", ABSOLUTE, 1.05, AUTO, "that read memory"},
     {LOOPS, "auto-change", "of-best", ABSOLUTE, 1.05, AUTO,
      "20 executions after each change from one of these to the next"},
-    {DATA, "insert-1", "ns", OF_EACH, 1.0, ALONE, "insert and run 100,000 empty tasks with one access each, per task"},
+    {DATA, "insert-1", "ns", OF_EACH, 1.0, ALONE, "insert and run 50,000 empty tasks with one access each, per task"},
     {DATA, "insert-3", "ns", OF_EACH, 1.0, ALONE, "with three accesses each: two read, one reads and writes"},
     {DATA, "insert-8", "ns", OF_EACH, 1.0, ALONE, "with eight"},
     {DATA, "cholesky-256", "ns", OF_BEST, 1.0, RATE | SCALES,
@@ -175,21 +175,28 @@ static const struct row rows[] = {
     {DATA, "cholesky-32", "ns", OF_BEST, 1.0, RATE, "in tiles of 32 x 32"},
     {DATA, "replay", "ns", OF_SEQUENTIAL, 1 / 3.0, 0,
      "run a recorded flow of the tasks of insert-3 again, per task; sequential: thrum inserts them"},
+    {DATA, "redux-dot", "ns", OF_SEQUENTIAL, 1.05, 0,
+     "a dot product of 4 M doubles in 256 tasks by REDUX, per element; sequential: a loop with private copies by hand"},
+    {DATA, "redux-histogram", "ns", OF_SEQUENTIAL, 1.05, 0, "a histogram of 16 M numbers in 64 tasks by REDUX"},
+    {DATA, "commute-histogram", "ns", OF_SEQUENTIAL, 1.05, 0,
+     "the same, counted for each block and added to four parts of the bins by COMMUTE"},
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };
 
-enum { THRUM, ONETBB, LIBGOMP, LIBOMP, STARPU, STARPU_DMDA, SEQUENTIAL, IMPLEMENTATIONS };
+enum { THRUM, ONETBB, LIBGOMP, LIBOMP, STARPU, STARPU_DMDA, SEQUENTIAL, THRUM_DMDA, IMPLEMENTATIONS };
 
 static const struct {
     const char *name, *file;
 } implementations[IMPLEMENTATIONS] = {
-    {"thrum", "bench-thrum"},    {"oneTBB", "bench-tbb"},    {"libgomp", "bench-gomp"},
-    {"libomp", "bench-libomp"},  {"StarPU", "bench-starpu"}, {"StarPU-dmda", "bench-starpu-dmda"},
-    {"sequential", "bench-seq"},
+    {"thrum", "bench-thrum"},    {"oneTBB", "bench-tbb"},
+    {"libgomp", "bench-gomp"},   {"libomp", "bench-libomp"},
+    {"StarPU", "bench-starpu"},  {"StarPU-dmda", "bench-starpu-dmda"},
+    {"sequential", "bench-seq"}, {"thrum-dmda", "bench-thrum-dmda"},
 };
 
-/* Peers are those between thrum and sequential code; not all of them have a part in each group. */
+/* Peers are those between thrum and sequential code; not all of them have a part in each group. thrum with a policy is shown
+ * beside them where there is data, and has no limits. */
 enum { FIRST_PEER = ONETBB, LAST_PEER = STARPU_DMDA };
 
 /* OF_EACH: of self scheduling, and of inserting tasks. 0: no limit. */
@@ -440,8 +447,9 @@ static void measure(struct bench *b, const struct row *row)
     for (int which = 0; which < IMPLEMENTATIONS; which++) {
         for (int w = 0; w < b->worker_count; w++) {
             b->samples[which][w].count = 0;
-            b->samples[which][w].none =
-                b->missing[which] || !is_measured(b, row, w) || ((row->flags & THRUM_ONLY) && which != THRUM);
+            b->samples[which][w].none = b->missing[which] || !is_measured(b, row, w) ||
+                                        ((row->flags & THRUM_ONLY) && which != THRUM) ||
+                                        (which == THRUM_DMDA && row->group != DATA);
         }
     }
     for (int pass = few ? 0 : -1; pass < passes; pass++) { /* pass -1 warms up */
@@ -563,7 +571,7 @@ static bool has_column(enum group group, int which)
 static void print_heading(enum group group)
 {
     printf("%-24s %7s %22s", "work", "workers", "thrum median (best)");
-    for (int which = FIRST_PEER; which <= SEQUENTIAL; which++)
+    for (int which = FIRST_PEER; which < IMPLEMENTATIONS; which++)
         if (has_column(group, which))
             printf(" %11s", implementations[which].name);
     printf(" %8s %8s %-5s %s\n", "ratio", "limit", "",
@@ -605,7 +613,7 @@ static void print_result(const struct bench *b, const struct row *row, int w)
     snprintf(mine, sizeof mine, "%s (%s) %s", number(result.thrum, cell[0]), number(result.thrum_best, cell[1]),
              row->unit);
     printf("%-24s %7d %22s", row->work, b->worker_counts[w], mine);
-    for (int which = FIRST_PEER; which <= SEQUENTIAL; which++)
+    for (int which = FIRST_PEER; which < IMPLEMENTATIONS; which++)
         if (has_column(row->group, which))
             printf(" %11s", number(b->samples[which][w].median, cell[0]));
     snprintf(cell[0], 32, isnan(result.ratio) ? "-" : "%.3f", result.ratio);
@@ -625,7 +633,7 @@ static void print_seconds(const struct bench *b, const struct row *row, int w)
     if (!second_name(row))
         return;
     printf("%24s %7s %22s", second_name(row), "", number(b->samples[THRUM][w].second_median, cell));
-    for (int which = FIRST_PEER; which <= SEQUENTIAL; which++)
+    for (int which = FIRST_PEER; which < IMPLEMENTATIONS; which++)
         if (has_column(row->group, which))
             printf(" %11s", number(b->samples[which][w].second_median, cell));
     putchar('\n');
@@ -755,6 +763,10 @@ static void put_result(FILE *out, const struct bench *b, const struct row *row, 
     put_number(out, "to_one_worker", result.to_one_worker);
     fputc(',', out);
     put_number(out, "sequential", b->samples[SEQUENTIAL][w].median);
+    if (!b->samples[THRUM_DMDA][w].none) {
+        fputc(',', out);
+        put_number(out, "thrum_dmda", b->samples[THRUM_DMDA][w].median);
+    }
     put_seconds(out, b, row, w);
     if (!(row->flags & SCALES))
         return;

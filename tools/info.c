@@ -71,22 +71,26 @@ static void print_policies(void)
         printf("  %-*s  %s\n", name, policy->name, text_or(policy->about, ""));
 }
 
+/* Two lines for each: what it is, and what it could be. */
+static void print_option(const thrum_option *option, int name, int value)
+{
+    printf("%c %-*s  %-*s  %s\n", option->from_environment ? '*' : ' ', name, option->name, value,
+           text_or(option->value, "-"), text_or(option->help, ""));
+    printf("  %-*s  %-*s  %s (default: %s)\n", name, "", value, "", text_or(option->range, "-"),
+           text_or(option->initial, "none"));
+}
+
 static void print_options(void)
 {
     thrum_option option;
-    int name = 6, value = 5, initial = 7, range = 5;
+    int name = 6, value = 5;
     for (size_t i = 0; thrum_option_get(i, &option) == 0; i++) {
         widen(&name, option.name);
         widen(&value, option.value);
-        widen(&initial, option.initial);
-        widen(&range, option.range);
     }
-    printf("\n  %-*s  %-*s  %-*s  %-*s  %s\n", name, "option", value, "value", initial, "default", range, "range",
-           "what for");
+    printf("\n  %-*s  %-*s  %s\n", name, "option", value, "value", "what for, and what it can be");
     for (size_t i = 0; thrum_option_get(i, &option) == 0; i++)
-        printf("%c %-*s  %-*s  %-*s  %-*s  %s\n", option.from_environment ? '*' : ' ', name, option.name, value,
-               text_or(option.value, "-"), initial, text_or(option.initial, "-"), range, text_or(option.range, "-"),
-               text_or(option.help, ""));
+        print_option(&option, name, value);
     printf("\nA star: set in the environment.\n");
 }
 

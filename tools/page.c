@@ -53,9 +53,11 @@ static const char style[] =
     ".picture .node ellipse,.picture .node polygon,.picture .node path{stroke:var(--accent);fill:var(--code);"
     "stroke-width:1.5}\n"
     ".picture .edge path{stroke:var(--soft)}.picture .edge polygon{stroke:var(--soft);fill:var(--soft)}\n"
-    ".lane{display:grid;grid-template-columns:8.5rem 1fr;gap:.6rem;align-items:center;margin:.25rem 0;font-size:.85rem;"
+    ".lane{display:grid;grid-template-columns:10.5rem 1fr;gap:.6rem;align-items:center;margin:.25rem 0;font-size:.85rem;"
     "color:var(--soft)}\n"
     ".lane svg{display:block;width:100%;height:2.1rem;background:var(--code);border-radius:5px}\n"
+    ".key{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;font-size:.85rem;color:var(--soft);margin:.3rem 0}\n"
+    ".key svg{width:.8rem;height:.8rem;margin-right:.35rem;vertical-align:-.08rem}\n"
     ".axis{display:flex;justify-content:space-between}\n"
     "@media(max-width:34rem){.lane{grid-template-columns:1fr;gap:.1rem}h1{font-size:2.1rem}section{padding:.9rem}"
     "pre{font-size:.8em}}\n"
@@ -203,33 +205,63 @@ void page_picture(struct page *page, const char *svg, const char *caption)
     put_caption(page, caption);
 }
 
+/* Few names have the same colours in all charts: by their order in the alphabet. */
+static size_t colour_of(const struct trace *trace, size_t name)
+{
+    size_t before = 0;
+    if (trace->name_count > COLOURS)
+        return name % COLOURS;
+    for (size_t i = 0; i < trace->name_count; i++)
+        before += strcmp(trace->names[i].text, trace->names[name].text) < 0;
+    return before;
+}
+
 /* The box is a million units wide and stretched to the lane's width, so it is as sharp on a phone as on a wall. */
-static void put_event(FILE *out, const struct trace *trace, const struct trace_event *event)
+static void put_event(FILE *out, const struct trace *trace, double span, const struct trace_event *event)
 {
     char length[TOOL_TIME_SIZE];
-    double scale = 1e6 / trace->makespan;
-    fprintf(out, "<rect class=\"c%zu\" x=\"%.0f\" y=\"%s\" width=\"%.0f\" height=\"%s\"><title>", event->name % COLOURS,
-            event->begin * scale, event->nested ? "5" : "1", event->length * scale > 1 ? event->length * scale : 1,
-            event->nested ? "4" : "8");
+    double scale = 1e6 / span;
+    fprintf(out, "<rect class=\"c%zu\" x=\"%.0f\" y=\"%s\" width=\"%.0f\" height=\"%s\"><title>",
+            colour_of(trace, event->name), event->begin * scale, event->nested ? "5" : "1",
+            event->length * scale > 1 ? event->length * scale : 1, event->nested ? "4" : "8");
     put_escaped(out, trace->names[event->name].text, false);
     fprintf(out, ", %s</title></rect>\n", tool_time(event->length, length));
 }
 
-void page_gantt(struct page *page, const struct trace *trace, const char *caption)
+static void put_lanes(struct page *page, const struct trace *trace, double span)
 {
-    char end[TOOL_TIME_SIZE];
-    fputs("<figure class=\"gantt\">\n", page->out);
     for (size_t lane = 0, i = 0; lane < trace->lane_count; lane++) {
         fputs("<div class=\"lane\"><span>", page->out);
         put_escaped(page->out, trace->lanes[lane].label, false);
         fprintf(page->out, " · %.0f %%</span>", 100 * trace->lanes[lane].busy / trace->makespan);
         fputs("<svg viewBox=\"0 0 1000000 10\" preserveAspectRatio=\"none\" role=\"img\">\n", page->out);
         for (; i < trace->event_count && trace->events[i].lane == lane; i++)
-            put_event(page->out, trace, &trace->events[i]);
+            put_event(page->out, trace, span, &trace->events[i]);
         fputs("</svg></div>\n", page->out);
     }
+}
+
+static void put_key(struct page *page, const struct trace *trace)
+{
+    fputs("<div class=\"key\">", page->out);
+    for (size_t i = 0; i < trace->name_count; i++) {
+        fprintf(page->out, "<span><svg viewBox=\"0 0 1 1\"><rect class=\"c%zu\" width=\"1\" height=\"1\"/></svg>",
+                colour_of(trace, i));
+        put_escaped(page->out, trace->names[i].text, false);
+        fputs("</span>", page->out);
+    }
+    fputs("</div>\n", page->out);
+}
+
+void page_gantt(struct page *page, const struct trace *trace, double span, const char *caption)
+{
+    char end[TOOL_TIME_SIZE];
+    fputs("<figure class=\"gantt\">\n", page->out);
+    put_lanes(page, trace, span);
     fprintf(page->out,
             "<div class=\"lane\"><span>time</span><div class=\"axis\"><span>0</span><span>%s</span></div></div>\n",
-            tool_time(trace->makespan, end));
+            tool_time(span, end));
+    if (trace->name_count > 1 && trace->name_count <= COLOURS)
+        put_key(page, trace);
     put_caption(page, caption);
 }

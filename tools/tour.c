@@ -69,6 +69,7 @@ static const struct sight {
     {"runs", "One graph, many runs", tour_show_runs},
     {"loop", "A loop inside a graph", tour_show_loop},
     {"loops", "Loops by rule", tour_show_loops},
+    {"data", "Order from data, on devices", tour_show_data},
     {"errors", "Errors are sentences", tour_show_errors},
     {"observers", "Observers", tour_show_observers},
 };

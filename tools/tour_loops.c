@@ -115,7 +115,7 @@ static void draw(struct page *page, struct record *record, const char *caption)
         lanes[trace.lane_count - 1].busy += length;
         trace.makespan = chunk->end > trace.makespan ? chunk->end : trace.makespan;
     }
-    page_gantt(page, &trace, caption);
+    page_gantt(page, &trace, trace.makespan, caption);
 }
 
 /* ---- The stop ----------------------------------------------------------------------------------------------------- */

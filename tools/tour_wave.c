@@ -2,15 +2,10 @@
  *
  * A stop of the tour: a wavefront, recorded and shown as a timeline.
  */
-#define _POSIX_C_SOURCE 200809L
-
 #include "tour.h"
 #include "trace_read.h"
 
 #include <thrum/thrum.h>
-
-#include <stdlib.h>
-#include <unistd.h>
 
 enum { SIDE = 12, BLOCK_ROUNDS = 60000, PASSES = 5 };
 
@@ -48,16 +43,9 @@ static void build_wavefront(thrum_graph *graph, struct block blocks[SIDE][SIDE])
         }
 }
 
-/* Runs the graph on an executor that records into `path`. */
-static int run_recorded(thrum_graph *graph, const char *path)
+static int run_once(thrum_executor *ex, void *graph)
 {
-    thrum_executor *ex = thrum_executor_new(&(thrum_config){.trace = path});
-    if (!ex)
-        return tour_stop("no executor: %s", thrum_message(NULL));
-    int code = thrum_run(ex, graph) != 0 ? tour_stop("the wavefront failed: %s", thrum_message(graph)) : 0;
-    if (thrum_executor_free(ex) != 0)
-        code = tour_stop("the trace was not written: %s", thrum_message(NULL));
-    return code;
+    return thrum_run(ex, graph) != 0 ? tour_stop("the wavefront failed: %s", thrum_message(graph)) : 0;
 }
 
 static void show_timeline(struct page *page, const struct trace *trace, const thrum_graph_stats *stats)
@@ -70,24 +58,13 @@ static void show_timeline(struct page *page, const struct trace *trace, const th
     page_fact(page, "blocks at work, on average", "%.2f", trace->busy / trace->makespan);
     page_fact(page, "parallelism of the graph", "%.2f", stats->work / stats->span_work);
     page_facts_close(page);
-    page_gantt(page, trace,
+    page_gantt(page, trace, trace->makespan,
                "The quickest of five runs: a lane per worker with its share of busy time, a colour per diagonal.");
 }
 
-/* Runs the graph with a temporary file for the trace and reads it. */
 static int record(thrum_graph *graph, struct trace *trace)
 {
-    const char *folder = getenv("TMPDIR");
-    char path[4096], why[600];
-    snprintf(path, sizeof path, "%s/thrum-tour-XXXXXX", folder && *folder ? folder : "/tmp");
-    int file = mkstemp(path);
-    if (file < 0)
-        return tour_stop("cannot make a temporary file %s", path);
-    close(file);
-    int code = run_recorded(graph, path);
-    if (code == 0 && trace_read(path, trace, why, sizeof why) != 0)
-        code = tour_stop("%s", why);
-    unlink(path);
+    int code = tour_record(&(thrum_config){0}, run_once, graph, trace);
     if (code == 0 && trace->event_count != SIDE * SIDE) {
         code = tour_stop("the trace of the wavefront holds %zu tasks, not %d", trace->event_count, SIDE * SIDE);
         trace_free(trace);

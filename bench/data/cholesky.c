@@ -146,7 +146,7 @@ static void *open_cholesky(const bench_request *request)
     if (kernels_load() != 0)
         return NULL;
     cholesky_state *s = bench_alloc(1, sizeof *s);
-    allocate(s, rows_for(request->shrink), request->variant);
+    allocate(s, rows_for(request->shrink * cholesky_divisor(request->variant)), request->variant);
     cholesky_fill(&s->matrix);
     know_product(s);
     s->runtime = cholesky_begin(&s->matrix, request->workers);

@@ -87,6 +87,9 @@ void cholesky_fill(const cholesky *c);
 
 typedef struct cholesky_runtime cholesky_runtime;
 
+/* Normally 1: what the work is divided by (fewer rows) where a factorisation would take many times as long as everybody else's. */
+uint32_t cholesky_divisor(int tile);
+
 /* Threads, and a handle for each tile; what is learned from a first factorisation is learned here. NULL: failed, and bench_bad was called. */
 cholesky_runtime *cholesky_begin(const cholesky *c, int workers);
 

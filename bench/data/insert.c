@@ -45,7 +45,7 @@ static void choose_handles(insert_flow *flow)
     }
 }
 
-static insert_flow *flow_new(uint32_t tasks, int accesses, insert_body *body)
+static insert_flow *flow_with(uint32_t tasks, int accesses, insert_body *body)
 {
     insert_flow *flow = bench_alloc(1, sizeof *flow);
     flow->tasks = tasks;
@@ -60,7 +60,7 @@ static insert_flow *flow_new(uint32_t tasks, int accesses, insert_body *body)
     return flow;
 }
 
-static void flow_free(insert_flow *flow)
+void insert_flow_free(insert_flow *flow)
 {
     free(flow->cells);
     free(flow->handles);
@@ -72,8 +72,7 @@ static uint32_t written_handle(const insert_flow *flow, uint32_t task)
     return insert_accesses(flow, task)[flow->accesses - 1];
 }
 
-/* Checks the cells after one run, and clears them for the next. */
-static void verify_cells(insert_flow *flow)
+void insert_flow_verify(insert_flow *flow)
 {
     uint64_t *expected = bench_alloc(INSERT_HANDLES, sizeof *expected);
     for (uint32_t task = 0; task < flow->tasks; task++)
@@ -162,20 +161,25 @@ typedef struct insert_state {
 static insert_body *volatile plain_body = raise_cell;
 static insert_body *volatile checked_body = raise_checked_cell;
 
+insert_flow *insert_flow_new(uint32_t tasks, int accesses)
+{
+    return flow_with(tasks, accesses, plain_body);
+}
+
 static void check_small_flow(int accesses, int workers)
 {
-    insert_flow *flow = flow_new(INSERT_CHECKED_TASKS, accesses, checked_body);
+    insert_flow *flow = flow_with(INSERT_CHECKED_TASKS, accesses, checked_body);
     know_order(flow);
     insert_runtime *runtime = insert_begin(flow, workers);
     if (runtime) {
         insert_run(runtime);
         insert_end(runtime);
-        verify_cells(flow);
+        insert_flow_verify(flow);
         if (atomic_load(&order.wrong))
             bench_bad("%u accesses were out of order", atomic_load(&order.wrong));
     }
     forget_order();
-    flow_free(flow);
+    insert_flow_free(flow);
 }
 
 static void close_insert(void *arg)
@@ -183,7 +187,7 @@ static void close_insert(void *arg)
     insert_state *state = arg;
     if (state->runtime)
         insert_end(state->runtime);
-    flow_free(state->flow);
+    insert_flow_free(state->flow);
     free(state);
 }
 
@@ -191,7 +195,10 @@ static void *open_insert(const bench_request *request)
 {
     insert_state *state = bench_alloc(1, sizeof *state);
     check_small_flow(request->variant, request->workers);
-    state->flow = flow_new(INSERT_TASKS / request->shrink, request->variant, plain_body);
+    uint32_t divisor = insert_divisor(request->variant, request->workers);
+    if (divisor < request->shrink)
+        divisor = request->shrink;
+    state->flow = insert_flow_new(INSERT_TASKS / divisor, request->variant);
     state->runtime = bench_is_bad() ? NULL : insert_begin(state->flow, request->workers);
     if (state->runtime)
         return state;
@@ -205,7 +212,7 @@ static double pass_insert(void *arg)
     double begin = bench_now();
     double inserted = insert_run(state->runtime);
     double end = bench_now();
-    verify_cells(state->flow);
+    insert_flow_verify(state->flow);
     bench_second((inserted - begin) / state->flow->tasks);
     return (end - begin) / state->flow->tasks;
 }

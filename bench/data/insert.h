@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-enum { INSERT_HANDLES = 1024, INSERT_TASKS = 100000, INSERT_CHECKED_TASKS = 20000, INSERT_MOST_ACCESSES = 8 };
+enum { INSERT_HANDLES = 1024, INSERT_TASKS = 50000, INSERT_CHECKED_TASKS = 20000, INSERT_MOST_ACCESSES = 8 };
 
 /* The data of a handle, in a line of its own: what is measured is the runtime, not who shares whose line. */
 typedef struct insert_cell {
@@ -40,7 +40,15 @@ static inline const uint16_t *insert_accesses(const insert_flow *flow, uint32_t 
     return flow->handles + (size_t)task * (size_t)flow->accesses;
 }
 
+/* A pattern whose bodies raise cells; the check of the cells after one run, which also clears them for the next. */
+insert_flow *insert_flow_new(uint32_t tasks, int accesses);
+void insert_flow_verify(insert_flow *flow);
+void insert_flow_free(insert_flow *flow);
+
 typedef struct insert_runtime insert_runtime;
+
+/* Normally 1: what the number of tasks is divided by where the implementation would not end with all of them. */
+uint32_t insert_divisor(int accesses, int workers);
 
 /* Threads, and a handle for each cell. NULL: failed, and bench_bad was called. */
 insert_runtime *insert_begin(const insert_flow *flow, int workers);

@@ -125,6 +125,13 @@ static struct starpu_codelet codelet_8 = {
     .modes = {STARPU_R, STARPU_R, STARPU_R, STARPU_R, STARPU_R, STARPU_R, STARPU_R, STARPU_RW},
     .name = "eight"};
 
+uint32_t insert_divisor(int accesses, int workers)
+{
+    (void)accesses;
+    (void)workers;
+    return 1;
+}
+
 insert_runtime *insert_begin(const insert_flow *flow, int workers)
 {
     if (make_home() != 0 || start(workers, 0) != 0) {
@@ -325,6 +332,11 @@ static int start_calibrated(cholesky_runtime *runtime, int workers)
     cholesky_fill(runtime->matrix);
     cholesky_run(runtime); /* reads the models */
     return 0;
+}
+
+uint32_t cholesky_divisor(int tile)
+{
+    return tile == 32 ? 8 : 1;
 }
 
 cholesky_runtime *cholesky_begin(const cholesky *c, int workers)

@@ -14,7 +14,8 @@
  * it that wrote what it reads, and for all that read or wrote what it writes. Tasks of different flows that share a handle are
  * ordered the same way, by the order of the calls.
  *
- * One thread at a time inserts into a flow; several flows may be filled at the same time. A task may have a flow of its own.
+ * One thread at a time inserts into a flow; several flows may be filled at the same time. A task may have a flow of its own, but
+ * not a kernel on a device: it holds memory there, and what it waited for might need some (THRUM_EDEADLOCK).
  */
 #ifndef THRUM_FLOW_H
 #define THRUM_FLOW_H

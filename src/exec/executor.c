@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "exec/place.h"
 #include "model/semaphore.h"
+#include "sched/perf.h"
 #include "sys/barrier.h"
 #include "sys/clock.h"
 #include "sys/stack.h"
@@ -678,6 +679,8 @@ int thrum_executor_free(thrum_executor *ex)
     thrum__lock_take(&ex->cpu.lock);
     thrum__lock_give(&ex->cpu.lock);
     int err = ex->trace ? thrum__trace_write(ex) : 0;
+    if (ex->space.places)
+        thrum__perf_save(); /* what was measured is no less true if it cannot be kept */
     executor_destroy(ex);
     return err;
 }

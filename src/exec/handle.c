@@ -12,9 +12,9 @@
  * ender does not touch the handle, unless it is the one to free it.
  */
 #include "exec/exec_int.h"
-#include "exec/place.h"
 
 #include "base/alloc.h"
+#include "exec/place.h"
 #include "sys/clock.h"
 
 #include <limits.h>
@@ -628,8 +628,7 @@ static void sleep_on(thrum_handle *handle, worker *w, int64_t timeout_ns)
         thrum__futex_wait(&handle->state, seen | AWAITED, timeout_ns);
 }
 
-/* A worker that waits in a task of its own does not come when a policy calls it: it looks for jobs now and then. */
-enum { LOOKS_PER_CLOCK = 16, THREADLESS_NAP_NS = 1000000, PLACES_NAP_NS = 100000 };
+enum { LOOKS_PER_CLOCK = 16, THREADLESS_NAP_NS = 1000000, PLACE_NAP_NS = 200000 };
 
 /* A function that nobody fetches although a worker stands there: the worker waits for this very core. The system may leave
  * two threads that both look on one core for long, though another is idle; so the worker is asked to move. */
@@ -661,14 +660,34 @@ static bool spin_on(const thrum_handle *handle, int64_t ns)
     return false;
 }
 
+/* Without threads others do not wake it; and a policy calls the place of a worker, which cannot know where that waits. */
+static int64_t nap_for(const worker *w)
+{
+    if (w->ex->threadless)
+        return THREADLESS_NAP_NS;
+    return w->ex->space.places && w->kind == WORKER_OWN ? PLACE_NAP_NS : -1;
+}
+
+static void sleep_in_wait(thrum_handle *handle, worker *w)
+{
+    thrum__places *places = w->ex->space.places;
+    thrum__pause before = {0};
+    if (places)
+        before = thrum__place_pause(places, handle->root);
+    thrum__step_aside(w);
+    sleep_on(handle, w, nap_for(w));
+    thrum__step_back(w);
+    thrum__place_resume(&before);
+}
+
 /* Where there are no threads, a waiter outside tasks does whatever there is. With `open` any waiter does, but on top of a
  * task only as far as thrum__help_with_any allows. */
 static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool open)
 {
     bool any = w->ex->threadless && !in_task;
-    struct thrum__places *places = in_task ? w->ex->space.places : NULL;
     int64_t looking_since = 0;
     found f;
+    open |= w->ex->threadless && handle->work == WORK_STREAM; /* what a flow waits for may be another one's */
     while (!thrum__is_done(handle)) {
         thrum__sources_poll(w->ex);
         if (find_for(w, handle, any, &f)) {
@@ -676,7 +695,12 @@ static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool ope
             looking_since = 0;
             continue;
         }
-        if ((open && thrum__help_with_any(w)) || (places && thrum__place_help(places))) {
+        if (open && thrum__help_with_any(w)) {
+            looking_since = 0;
+            continue;
+        }
+        /* Jobs that a policy has put aside for this worker run here and nowhere else; what is awaited may be among them. */
+        if (w->ex->space.places && thrum__place_help(w->ex->space.places)) {
             looking_since = 0;
             continue;
         }
@@ -693,11 +717,8 @@ static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool ope
                 sched_yield();
             continue;
         }
-        thrum__step_aside(w);
-        sleep_on(handle, w, w->ex->threadless ? THREADLESS_NAP_NS : places ? PLACES_NAP_NS : -1);
-        thrum__step_back(w);
-        if (!places)
-            looking_since = 0;
+        sleep_in_wait(handle, w);
+        looking_since = 0;
     }
 }
 
@@ -706,7 +727,8 @@ bool thrum__help_once(worker *w, thrum_handle *handle, bool in_task)
     bool any = w->ex->threadless && !in_task;
     found f;
     if (!find_for(w, handle, any, &f))
-        return thrum__door_look(w, thrum__now()) == LOOK_SHOWN;
+        return (w->ex->threadless && in_task && thrum__help_with_any(w)) ||
+               thrum__door_look(w, thrum__now()) == LOOK_SHOWN;
     thrum__perform(w, &f);
     return true;
 }
@@ -811,6 +833,9 @@ int thrum__may_wait(const worker *self, const thrum_handle *handle, const char *
         return err;
     if (calls_back(handle))
         return thrum__fault(THRUM_EDEADLOCK, "%s: a callback cannot wait for the run or function that called it", what);
+    if (self && thrum__place_on_device(handle->ex->space.places))
+        return thrum__fault(THRUM_EDEADLOCK, "%s: a kernel on a device cannot wait for tasks of the same executor",
+                            what);
     if (waits_for_itself(self, handle))
         return thrum__fault(THRUM_EDEADLOCK, "%s: a task of %s%s%s cannot wait for it to end", what,
                             handle->graph                 ? "a run of graph '"

@@ -8,8 +8,8 @@
  * node's memory at all, and two jobs that do not fit together run one after the other.
  *
  * A replica stays while it has users: admitted jobs, and copies from and to it. Of the others the one that was used longest ago is
- * thrown out first. If no other node has the content, it is copied home before; what writing jobs have been admitted for is left
- * alone, since a copy of it would be of something that is changing.
+ * thrown out first. If no other node has the content, it is copied home before; but not while a job is admitted that writes it,
+ * since that may change what is copied to: then it stays.
  *
  * All of this happens with places->lock held.
  */
@@ -61,6 +61,11 @@ void thrum__replica_unpin(thrum__places *places, replica *r)
     thrum__assert(r->users > 0 && n->users > 0);
     r->users--;
     n->users--;
+}
+
+void thrum__replica_is_newest(thrum__places *places, replica *r)
+{
+    node *n = &places->node[r->node];
     if (!r->memory)
         return;
     list_take_out(n, r);
@@ -134,15 +139,15 @@ void thrum__scratch_free(thrum__places *places, node *n, use *u)
 
 /* ---- Throwing out ---------------------------------------------------------------------------------------------------- */
 
-static bool may_go(const replica *r)
+static bool may_go(const thrum__places *places, const replica *r)
 {
-    return r->users == 0 && r->all->writing == 0;
+    return r->users == 0 && (r->all->writing == 0 || !thrum__replica_is_last(r->all, r->node, places->node_count));
 }
 
-static replica *oldest_that_may_go(const node *n)
+static replica *oldest_that_may_go(const thrum__places *places, const node *n)
 {
     replica *r = n->oldest;
-    while (r && !may_go(r))
+    while (r && !may_go(places, r))
         r = r->newer;
     return r;
 }
@@ -150,6 +155,7 @@ static replica *oldest_that_may_go(const node *n)
 /* At once, or after a copy home. False: there is no memory to begin that. */
 static bool throw_out(thrum__places *places, node *n, replica *r, todo *todo)
 {
+    bool has_content = r->state != THRUM_INVALID;
     if (thrum__replica_is_last(r->all, r->node, places->node_count)) {
         if (!thrum__transfer_begin(places, r->all, r->node, 0, todo))
             return false;
@@ -159,13 +165,13 @@ static bool throw_out(thrum__places *places, node *n, replica *r, todo *todo)
     } else {
         thrum__replica_drop(places, r);
     }
-    n->evictions++;
+    n->evictions += has_content;
     return true;
 }
 
 static bool throw_one_out(thrum__places *places, node *n, todo *todo)
 {
-    replica *r = oldest_that_may_go(n);
+    replica *r = oldest_that_may_go(places, n);
     return r && throw_out(places, n, r, todo);
 }
 
@@ -263,10 +269,10 @@ static enum outcome reserve_pinned(thrum__places *places, node *n, placing *p, t
 }
 
 /* Else nobody has anything that could come free, and still there is too little. */
-static bool something_will_leave(const node *n)
+static bool something_may_leave(const thrum__places *places, const node *n)
 {
     const replica *r = n->oldest;
-    while (r && may_go(r))
+    while (r && may_go(places, r))
         r = r->newer;
     return r || n->scratch > 0;
 }
@@ -280,7 +286,7 @@ static enum outcome reserve(thrum__places *places, node *n, placing *p, todo *to
     if (outcome == GOT)
         return GOT;
     unpin_all(places, p);
-    return outcome == LATER && !something_will_leave(n) ? NEVER : outcome;
+    return outcome == LATER && !something_may_leave(places, n) ? NEVER : outcome;
 }
 
 /* ---- The line ----------------------------------------------------------------------------------------------------------- */
@@ -310,13 +316,100 @@ static void turn_away(placing *p, todo *todo)
     thrum__stage_deliver(p, todo);
 }
 
+/* One that is found, or NULL; taken out. */
+typedef bool line_fn(const thrum__places *places, const node *n, const placing *p);
+static placing *take_from_line(const thrum__places *places, node *n, line_fn *is_it)
+{
+    placing *before = NULL, *p = n->first;
+    while (p && !is_it(places, n, p)) {
+        before = p;
+        p = p->next;
+    }
+    if (!p)
+        return NULL;
+    *(before ? &before->next : &n->first) = p->next;
+    if (n->last == p)
+        n->last = before;
+    p->next = NULL;
+    return p;
+}
+
+/* All that is in use is so by jobs whose kernels wait for others. */
+static bool is_stuck(const node *n)
+{
+    return n->suspended > 0 && n->admitted == n->suspended && n->copies == 0;
+}
+
+static bool can_go_elsewhere(const thrum__places *places, const node *n, const placing *p)
+{
+    (void)places;
+    (void)n;
+    return p->elsewhere;
+}
+
+static bool is_stuck_line(const node *n)
+{
+    return n->first && is_stuck(n);
+}
+
+/* Whether a kernel that is suspended on some stuck node waits for it. */
+static bool is_awaited(const thrum__places *places, const node *n, const placing *p)
+{
+    bool awaited = false;
+    (void)n;
+    for (int i = places->cpu_count; i < places->count && !awaited; i++) {
+        const place *pl = &places->place[i];
+        awaited =
+            pl->suspended > 0 && pl->awaited == p->job->owner->root && is_stuck_line(&places->node[pl->shown->node]);
+    }
+    return awaited;
+}
+
+static bool is_in_line(const node *n, const thrum__root *root)
+{
+    const placing *p = n->first;
+    while (p && p->job->owner->root != root)
+        p = p->next;
+    return p;
+}
+
+static bool is_in_stuck_line(const thrum__places *places, const thrum__root *root)
+{
+    bool found = false;
+    for (int number = 1; number < places->node_count && !found; number++)
+        found = is_stuck_line(&places->node[number]) && is_in_line(&places->node[number], root);
+    return found;
+}
+
+/* All kernels on nodes whose lines are stuck wait for jobs that stand in such lines: for ever. */
+static bool all_wait_for_lines(const thrum__places *places)
+{
+    for (int i = places->cpu_count; i < places->count; i++) {
+        const place *pl = &places->place[i];
+        if (pl->suspended > 0 && is_stuck_line(&places->node[pl->shown->node]) &&
+            !is_in_stuck_line(places, pl->awaited))
+            return false;
+    }
+    return true;
+}
+
+/* Where the line is stuck, it goes on with one that another node may have; or with one that is waited for, which is an error, once
+ * nobody there waits for anything else. */
+static placing *take_from_stuck(const thrum__places *places, node *n)
+{
+    placing *p = take_from_line(places, n, can_go_elsewhere);
+    if (!p && all_wait_for_lines(places))
+        p = take_from_line(places, n, is_awaited);
+    return p;
+}
+
 void thrum__node_serve_line(thrum__places *places, node *n, todo *todo)
 {
     while (n->first) {
         enum outcome outcome = reserve(places, n, n->first, todo);
-        if (outcome == LATER)
+        placing *p = outcome != LATER ? thrum__node_take_first(n) : is_stuck(n) ? take_from_stuck(places, n) : NULL;
+        if (!p)
             return;
-        placing *p = thrum__node_take_first(n);
         if (outcome == GOT)
             thrum__stage_admit(places, p, todo);
         else
@@ -329,7 +422,7 @@ void thrum__node_serve_line(thrum__places *places, node *n, todo *todo)
 static replica *oldest_to_spare(const thrum__places *places, const node *n)
 {
     replica *r = n->oldest;
-    while (r && (!may_go(r) || r->wanted || thrum__replica_is_last(r->all, r->node, places->node_count)))
+    while (r && (!may_go(places, r) || r->wanted || thrum__replica_is_last(r->all, r->node, places->node_count)))
         r = r->newer;
     return r;
 }
@@ -345,8 +438,8 @@ bool thrum__replica_prefetch_memory(thrum__places *places, replica *r)
         replica *other = oldest_to_spare(places, n);
         if (!other)
             return false;
+        n->evictions += other->state != THRUM_INVALID;
         thrum__replica_drop(places, other);
-        n->evictions++;
     }
     return replica_get(n, r) == 0;
 }

@@ -25,8 +25,8 @@
  *   3. THRUM_ANY_WORKER goes to a place that was *refused*, which is written and read with the policy's lock. If none was, each place
  *      either has not popped since this push began, which it cannot have done before the lock is given back, or has got a job:
  *      then it pops again after it. So dropping the wake loses nothing.
- *   4. What has arrived is put into the place's list before the place is woken, unless the place's own worker puts it there, which
- *      looks at the list before it stops serving.
+ *   4. What has arrived is put into the place's list before the place is woken, unless the place's own worker puts it there while
+ *      it serves: it looks at the list before it stops.
  *
  * What a place has in hand: up to DEPTH jobs that are staged, so that copies for the next ones are under way while a kernel runs.
  * A processor, whose memory is home, mostly has its data at once: it stages more only while it waits.
@@ -39,7 +39,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { DEPTH = 2, JOBS_PER_TURN = 16 };
+enum { DEPTH = 2, NESTED_DEPTH = 1000, JOBS_PER_TURN = 16, ARRIVAL_NS = 200000 };
 
 /* ---- Waking ---------------------------------------------------------------------------------------------------------- */
 
@@ -100,6 +100,12 @@ void thrum__policy_unlock(thrum__places *places)
     thrum__todo_carry_out(places, &to_do);
     if (failed)
         thrum__contract_carry_out(places);
+}
+
+bool thrum__place_on_device(const thrum__places *places)
+{
+    const place *self = places ? thrum__place_self(places) : NULL;
+    return self && self->device;
 }
 
 place *thrum__place_self(const thrum__places *places)
@@ -191,6 +197,12 @@ static void fail_without_place(const thrum__places *places, const placing *p)
     }
     if (broken)
         thrum__placing_fail(p, THRUM_EDEVICE, "no worker is left that can run task '%s': %s", name, broken->sentence);
+    else if (small && p->bytes <= small->info.memory)
+        thrum__placing_fail(
+            p, THRUM_EDEVICE,
+            "task '%s' needs %zu of the %zu bytes of memory of %s, but cannot have them: all that could "
+            "make room is in use by tasks that wait for others, or the machine has none",
+            name, p->bytes, small->info.memory, small->info.name);
     else if (small)
         thrum__placing_fail(
             p, THRUM_EDEVICE,
@@ -213,7 +225,7 @@ static bool push_locked(thrum__places *places, placing *p)
     p->shown.key = 0;
     p->shown.mark = 0;
     p->place = NULL;
-    if (places->dismissed || !thrum__place_for(places, p))
+    if (places->dismissed || !thrum__placing_find_places(places, p))
         return false;
     p->state = PLACING_QUEUED;
     thrum__table_put(places, p);
@@ -345,7 +357,7 @@ static bool pop_and_stage(place *pl)
 
 void thrum__place_deliver(place *pl, placing *p)
 {
-    bool by_itself = thrum__place_self(pl->all) == pl;
+    bool by_itself = thrum__place_self(pl->all) == pl && pl->serving > 0;
     p->next = NULL;
     thrum__lock_take(&pl->lock);
     if (pl->arrived)
@@ -443,7 +455,10 @@ static void serve(void *arg)
     atomic_fetch_add_explicit(&places->inside, 1, memory_order_relaxed);
     atomic_exchange_explicit(&pl->state, PLACE_SERVING, memory_order_seq_cst);
     count_waiting(pl);
-    if (serve_until_idle(pl))
+    pl->serving++;
+    bool again = serve_until_idle(pl);
+    pl->serving--;
+    if (again)
         make_call(pl);
     else if (atomic_fetch_sub_explicit(&places->busy, 1, memory_order_seq_cst) == 1)
         thrum__contract_look(places);
@@ -452,19 +467,53 @@ static void serve(void *arg)
 
 /* ---- Helping ------------------------------------------------------------------------------------------------------------- */
 
-/* What is staged here runs here and nowhere else: whoever waits in this worker, perhaps for that very job, waits for its data. */
-static placing *await_arrival(place *pl)
+/* How many of the worker's kernels wait, and for what the innermost does. */
+static void suspend(place *pl, int kernels, const thrum__root *awaited)
 {
-    for (;;) {
-        uint32_t seen = atomic_load_explicit(&pl->arrivals, memory_order_acquire);
-        placing *p = take_arrived(pl);
-        if (p || pl->staged == 0)
-            return p;
-        thrum__futex_wait(&pl->arrivals, seen, -1);
-    }
+    thrum__places *places = pl->all;
+    node *n = &places->node[pl->shown->node];
+    todo todo = {0};
+    thrum__lock_take(&places->lock);
+    n->suspended += (uint32_t)(kernels - pl->suspended);
+    pl->suspended = kernels;
+    pl->awaited = awaited;
+    if (n->first)
+        thrum__node_serve_line(places, n, &todo);
+    thrum__lock_give(&places->lock);
+    thrum__todo_carry_out(places, &todo);
 }
 
-/* A place that is not serving, because the worker came here from another kind of task, is called afterwards: having got a job it
+thrum__pause thrum__place_pause(thrum__places *places, const thrum__root *awaited)
+{
+    place *pl = thrum__place_self(places);
+    if (!pl || !pl->device || pl->nested == 0)
+        return (thrum__pause){0};
+    thrum__pause before = {pl, pl->suspended, pl->awaited};
+    suspend(pl, pl->nested, awaited);
+    return before;
+}
+
+void thrum__place_resume(const thrum__pause *before)
+{
+    if (before->place)
+        suspend(before->place, before->suspended, before->awaited);
+}
+
+/* What is staged here runs here and nowhere else: whoever waits in this worker, perhaps for that very job, waits for its data. Not
+ * for long: what it waits for may be there sooner, and the data needs room that perhaps its own kernel has. */
+static placing *await_arrival(place *pl)
+{
+    uint32_t seen = atomic_load_explicit(&pl->arrivals, memory_order_acquire);
+    placing *p = take_arrived(pl);
+    if (p || pl->staged == 0)
+        return p;
+    thrum__futex_wait(&pl->arrivals, seen, ARRIVAL_NS);
+    return take_arrived(pl);
+}
+
+/* What a kernel waits for may be behind others that there is no room for while it waits: so it may have many in hand.
+ *
+ * A place that is not serving, because the worker came here from another kind of task, is called afterwards: having got a job it
  * counts as one that pops again (3 above). */
 bool thrum__place_help(thrum__places *places)
 {
@@ -472,7 +521,7 @@ bool thrum__place_help(thrum__places *places)
     if (!pl || thrum__stack_spent(thrum__self))
         return false;
     placing *p = take_arrived(pl);
-    if (!p && pl->staged < DEPTH)
+    if (!p && pl->staged < (pl->nested ? NESTED_DEPTH : DEPTH))
         pop_and_stage(pl);
     if (!p)
         p = await_arrival(pl);

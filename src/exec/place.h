@@ -52,6 +52,19 @@ void thrum__place_push(thrum__places *places, thrum__job *job);
  * caller is no place. */
 bool thrum__place_help(thrum__places *places);
 
+/* The calling worker is going to sleep in a wait for what belongs to this root, and has come out of it. If it is inside of kernels,
+ * what those hold does not come free by itself meanwhile. */
+typedef struct thrum__pause {
+    struct place *place;
+    int suspended;
+    const thrum__root *awaited;
+} thrum__pause;
+thrum__pause thrum__place_pause(thrum__places *places, const thrum__root *awaited);
+void thrum__place_resume(const thrum__pause *before);
+
+/* The caller is in a kernel on a device: it holds memory there, so it must not wait for tasks that may need some. */
+bool thrum__place_on_device(const thrum__places *places);
+
 /* A handle comes and goes: its replicas. 0 or THRUM_ENOMEM. A new one is up to date at home if it has memory there, and nowhere
  * else. No job uses it when it goes; copies that nobody waits for are waited for, so it must not go in a driver's thread, unless
  * its last job was a fetch that writes: then there are none. */

@@ -63,6 +63,7 @@ typedef struct node {
     device *device;                           /* NULL for node 0, which has no limit */
     size_t used, most_used, scratch, leaving; /* bytes; `leaving` will be free when copies home have ended */
     uint32_t users;                           /* of all its replicas, and admitted scratch */
+    uint32_t admitted, suspended, copies; /* jobs; those of them whose kernels wait for others; transfers under way */
     replica *oldest, *newest;
     placing *first, *last; /* the line: those that wait for memory */
     uint64_t evictions, written_back, prefetches;
@@ -96,12 +97,13 @@ struct thrum__placing {
     placing *next_in_table;
     placing *next; /* in a line, a list of arrived ones or a todo: it is in one of them at most */
     int node;
-    uint8_t state; /* with the policy's lock */
-    bool homeless; /* it cannot be here: the device is broken, or its memory cannot be had */
-    bool admitted; /* with places->lock */
-    bool shaped;   /* `shape` is known */
-    bool initial;  /* of COMBINE: the handle is to be initialized */
-    int fault;     /* what is wrong with it, 0: nothing */
+    uint8_t state;  /* with the policy's lock */
+    bool elsewhere; /* places of more than one node can run it */
+    bool homeless;  /* it cannot be here: the device is broken, or its memory cannot be had */
+    bool admitted;  /* with places->lock */
+    bool shaped;    /* `shape` is known */
+    bool initial;   /* of COMBINE: the handle is to be initialized */
+    int fault;      /* what is wrong with it, 0: nothing */
     char *fault_text;
     uint32_t missing; /* uses that are waited for; with places->lock */
     uint64_t nodes_excluded;
@@ -168,8 +170,11 @@ struct place {
     place *next_called;     /* among those that are to be called; by whoever made it CALLED */
     bool refused;           /* with the policy's lock: it will not pop again before it is woken */
     /* The worker's own. */
-    int staged;         /* popped and not begun */
-    int nested;         /* kernels that it is in the middle of */
+    int staged;    /* popped and not begun */
+    int serving;   /* calls of `serve` that it is in: a kernel may wait, and be called on top of */
+    int nested;    /* kernels that it is in the middle of */
+    int suspended; /* how many of them wait for others, with places->lock; and what the innermost waits for: */
+    const thrum__root *awaited;
     int64_t idle_since; /* with something staged; 0: it was not */
     /* The worker writes, others look. */
     _Atomic uint64_t tasks, busy_ns, waiting_ns;
@@ -273,8 +278,8 @@ void thrum__placing_fail(const placing *p, int code, const char *format, ...) __
 void thrum__world_init(thrum__places *places);
 /* Whether the place can run it, whatever has been broken meanwhile. With the policy's lock. */
 bool thrum__place_can_run(const place *pl, const placing *p);
-/* The first of them that can; NULL: none. */
-place *thrum__place_for(thrum__places *places, const placing *p);
+/* Whether any can; and whether those of several nodes can. */
+bool thrum__placing_find_places(thrum__places *places, placing *p);
 double thrum__placing_seconds(placing *p, const thrum_codelet *codelet, const thrum_place *shown);
 void thrum__placing_shape(placing *p);
 
@@ -330,8 +335,9 @@ void thrum__replica_drop(thrum__places *places, replica *r);
 /* Memory that nobody has to leave for, but for what is not wanted and need not be copied. */
 bool thrum__replica_prefetch_memory(thrum__places *places, replica *r);
 void thrum__scratch_free(thrum__places *places, node *n, use *u);
-/* The next to be thrown out. */
+/* The next to be thrown out; the last: it has just been used. */
 void thrum__replica_is_oldest(thrum__places *places, replica *r);
+void thrum__replica_is_newest(thrum__places *places, replica *r);
 
 /* ---- transfer.c --------------------------------------------------------------------------------------------------- */
 
@@ -346,7 +352,7 @@ bool thrum__replica_is_last(const replicas *r, int node, int nodes);
 void thrum__replicas_changed(thrum__places *places, const replicas *r);
 /* 0, or THRUM_EDATA with a sentence about what is not as it should be; `at_rest`: no job and no copy is under way. */
 int thrum__places_check(thrum__places *places, bool at_rest);
-void thrum__replicas_free_all(thrum__places *places);
+void thrum__replicas_free_all(thrum__places *places, bool foreign);
 
 /* ---- kernel.c ----------------------------------------------------------------------------------------------------- */
 

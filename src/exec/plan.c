@@ -300,7 +300,7 @@ void thrum__places_free(thrum__places *places)
 {
     if (!places)
         return;
-    thrum__replicas_free_all(places);
+    thrum__replicas_free_all(places, thrum__executor_foreign(places->ex));
     if (places->begun && places->policy->end)
         places->policy->end(places->policy_state, &places->world);
     thrum__device_close_all(places->device, places->device_count);

@@ -97,10 +97,16 @@ void thrum__replicas_free(thrum__places *places, thrum_data *data)
     free_one(places, data);
 }
 
-void thrum__replicas_free_all(thrum__places *places)
+/* In the child of a fork others may seem to be in the middle of something for ever: there only memory is given back. */
+void thrum__replicas_free_all(thrum__places *places, bool foreign)
 {
-    while (places->all)
+    while (places->all && !foreign)
         free_one(places, places->all->data);
+    for (replicas *r; (r = places->all);) {
+        places->all = r->next;
+        r->data->replicas = NULL;
+        thrum__free(r);
+    }
 }
 
 /* Of some recent moment: nobody is kept from changing it. */
@@ -175,7 +181,7 @@ static int check_node(const thrum__places *places, const node *n, bool at_rest)
                             n->used);
     if (n->device && n->used > n->device->info.memory)
         return thrum__fault(THRUM_EDATA, "node %d: %zu bytes are used of %zu", number, n->used, n->device->info.memory);
-    if (users > n->users || (at_rest && (n->users || n->first || n->leaving || n->scratch)))
+    if (users > n->users || (at_rest && (n->users || n->admitted || n->copies || n->first || n->leaving || n->scratch)))
         return thrum__fault(THRUM_EDATA, "node %d: its users are not counted right", number);
     return 0;
 }

@@ -191,23 +191,30 @@ static bool bring(thrum__places *places, const use *u, todo *todo)
     return false;
 }
 
+static bool is_there(const use *u)
+{
+    return u->mode == THRUM_MODE_W || u->data->replicas->of[u->of->node].state != THRUM_INVALID;
+}
+
+/* Whether a transfer of the handle has to be waited for; begins one where that is needed. A writer waits for all of them, even if
+ * something is wrong: when the last job that uses a handle writes it, then nothing of it is under way afterwards. */
+static bool must_wait(thrum__places *places, use *u, todo *todo)
+{
+    replicas *r = u->data->replicas;
+    if (thrum__use_writes(u) && atomic_load_explicit(&r->under_way, memory_order_relaxed) > 0)
+        return true;
+    u->of->homeless |= thrum__is_broken(places->node[u->of->node].device);
+    if (u->of->fault || u->of->homeless || is_there(u))
+        return false;
+    return r->of[u->of->node].arriving || bring(places, u, todo);
+}
+
 /* True: nothing more to wait for, be it that it went wrong. False: it waits for a transfer of its handle. */
 static bool settle(thrum__places *places, use *u, todo *todo)
 {
     replicas *r = u->data->replicas;
-    if (u->mode == THRUM_MODE_SCRATCH || u->of->fault)
+    if (u->mode == THRUM_MODE_SCRATCH || !must_wait(places, u, todo))
         return true;
-    if (thrum__is_broken(places->node[u->of->node].device)) {
-        u->of->homeless = true;
-        return true;
-    }
-    bool copied = atomic_load_explicit(&r->under_way, memory_order_relaxed) > 0;
-    if (!(thrum__use_writes(u) && copied)) {
-        if (u->mode == THRUM_MODE_W || r->of[u->of->node].state != THRUM_INVALID)
-            return true;
-        if (!r->of[u->of->node].arriving && !bring(places, u, todo))
-            return true;
-    }
     u->next_waiter = r->waiters;
     r->waiters = u;
     return false;
@@ -249,6 +256,7 @@ static void decide_mode(const thrum__places *places, use *u)
 void thrum__stage_admit(thrum__places *places, placing *p, todo *todo)
 {
     p->admitted = true;
+    places->node[p->node].admitted++;
     p->missing = 1;
     for (uint32_t i = 0; i < p->use_count; i++) {
         use *u = &p->uses[i];
@@ -278,7 +286,7 @@ static void begin_locked(thrum__places *places, placing *p, todo *todo)
     } else if (n->device) {
         bool first = !n->first;
         thrum__node_append(n, p);
-        if (first)
+        if (first || n->suspended > 0)
             thrum__node_serve_line(places, n, todo);
     } else {
         admit_at_home(places, p, todo);
@@ -337,6 +345,7 @@ static void end_use(thrum__places *places, use *u, bool wrote)
     r->writing -= u->counts_as_writer;
     u->counts_as_writer = false;
     thrum__replica_unpin(places, &r->of[u->of->node]);
+    thrum__replica_is_newest(places, &r->of[u->of->node]);
 }
 
 static void serve_lines(thrum__places *places, todo *todo)
@@ -353,6 +362,7 @@ void thrum__stage_end(thrum__places *places, placing *p, bool wrote)
     for (uint32_t i = 0; i < p->use_count; i++)
         end_use(places, &p->uses[i], wrote);
     p->use_count = 0;
+    places->node[p->node].admitted -= p->admitted;
     p->admitted = false;
     serve_lines(places, &todo);
     thrum__lock_give(&places->lock);

@@ -5,6 +5,7 @@
 #include "exec/exec_int.h"
 
 #include "base/alloc.h"
+#include "exec/place.h"
 
 #include <limits.h>
 
@@ -376,6 +377,9 @@ static int run_times(thrum_executor *ex, thrum_graph *graph, struct times times)
     int err = may_start(&ex, graph, "thrum_run");
     if (err || (err = runs_itself(self, graph)))
         return err;
+    if (__builtin_expect(ex->space.places && thrum__place_on_device(ex->space.places), 0))
+        return thrum__fault(THRUM_EDEADLOCK,
+                            "thrum_run: a kernel on a device cannot wait for tasks of the same executor");
     if (self && thrum__stack_spent(self))
         return thrum__too_deep();
     if (self && self->ex == ex)

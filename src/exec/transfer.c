@@ -25,6 +25,8 @@ bool thrum__transfer_begin(thrum__places *places, replicas *r, int from, int to,
     r->of[to].arriving = true;
     thrum__replica_pin(places, &r->of[from]);
     thrum__replica_pin(places, &r->of[to]);
+    places->node[from].copies++;
+    places->node[to].copies++;
     /* Relaxed, as below: whoever waits for zero without the lock looks again with it. */
     atomic_fetch_add_explicit(&r->under_way, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&places->inside, 1, memory_order_relaxed);
@@ -105,6 +107,9 @@ static void end_locked(thrum__places *places, transfer *t, todo *todo)
     r->of[t->to].arriving = false;
     thrum__replica_unpin(places, &r->of[t->from]);
     thrum__replica_unpin(places, &r->of[t->to]);
+    thrum__replica_is_newest(places, &r->of[t->to]);
+    places->node[t->from].copies--;
+    places->node[t->to].copies--;
     atomic_fetch_sub_explicit(&r->under_way, 1, memory_order_relaxed);
     if (err)
         fail(places, t, err, todo);

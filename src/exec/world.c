@@ -118,12 +118,19 @@ int thrum__places_can_run(const thrum__places *places, const thrum_codelet *code
     return nobody_can_run(places, codelet, worker);
 }
 
-place *thrum__place_for(thrum__places *places, const placing *p)
+bool thrum__placing_find_places(thrum__places *places, placing *p)
 {
-    for (int i = 0; i < places->count; i++)
-        if (thrum__place_can_run(&places->place[i], p))
-            return &places->place[i];
-    return NULL;
+    int first = -1;
+    p->elsewhere = false;
+    for (int i = 0; i < places->count && !p->elsewhere; i++) {
+        if (first >= 0 && places->shown[i].node == first)
+            continue;
+        if (!thrum__place_can_run(&places->place[i], p))
+            continue;
+        p->elsewhere = first >= 0;
+        first = places->shown[i].node;
+    }
+    return first >= 0;
 }
 
 static bool can_run(const thrum_world *world, const thrum_job *job, int worker)

@@ -69,7 +69,8 @@ static void run_at_home(void *arg)
     if (!belongs_here(task) || task->kind == THRUM__JOB_FETCH)
         return;
     if (task->kind == THRUM__JOB_JOIN) {
-        thrum__reduction_reset(task->use[0].data->reduction, true);
+        thrum__reduction_reset(task->use[0].data->reduction);
+        task->use[0].data->reduction->begun_by_graph = true;
         return;
     }
     if (task->kind == THRUM__JOB_COMBINE) {
@@ -258,6 +259,8 @@ static thrum_task *add(thrum_graph *graph, const thrum_codelet *codelet, const t
     thrum__terms_of_job terms;
     thrum__space *space = space_of(items, count);
     int err = thrum__items_read(space, codelet, items, count, "thrum_codelet_task", &terms, access);
+    if (!err)
+        err = thrum__items_check_pairs(codelet, access, terms.accesses, "thrum_codelet_task");
     if (!err)
         err = check(codelet, space, &terms, access);
     if (err) {

@@ -44,6 +44,8 @@ static int take(thrum_data *data, enum thrum_mode mode, bool last, thrum_flow **
     if (!err) {
         thrum_wait(flow->arrival);
         err = thrum__root_code(flow->owner.root);
+    } else if (flow->arrival) {
+        thrum__promise_keep(flow->arrival); /* nobody else will */
     }
     thrum_release(flow->arrival);
     flow->arrival = NULL;
@@ -158,6 +160,18 @@ static void forget(thrum_data *data)
     thrum__data_retire(data);
 }
 
+/* Where all data is at home and nothing uses it any more, there is nothing to wait for. */
+static bool is_quiet(const thrum_data *data)
+{
+    thrum__space *space = data->space;
+    if (space->places)
+        return false;
+    thrum__lock_take(&space->lock);
+    bool quiet = thrum__order_is_quiet(&data->front);
+    thrum__lock_give(&space->lock);
+    return quiet;
+}
+
 /* Memory that is thrum's own goes with the handle, so its content need not come home. */
 static int unregister(thrum_data *data, bool bring, const char *what)
 {
@@ -168,7 +182,11 @@ static int unregister(thrum_data *data, bool bring, const char *what)
     int err = may_go(data, what);
     if (err)
         return err;
-    bring = bring && data->front.written && !data->owns_home;
+    if (is_quiet(data)) {
+        forget(data);
+        return 0;
+    }
+    bring = bring && data->front.written && data->of_user;
     err = take(data, bring ? THRUM_MODE_RW : THRUM_MODE_W, true, &flow, &job);
     if (flow)
         let_go(flow, job);

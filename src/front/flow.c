@@ -62,6 +62,13 @@ thrum_flow *thrum_flow_new(thrum_executor *ex)
     thrum_flow *flow = thrum__flow_alloc(ex, "thrum_flow_new");
     if (!flow)
         return NULL;
+    if (thrum__place_on_device(flow->space->places)) {
+        thrum__fault(THRUM_EDEADLOCK,
+                     "thrum_flow_new: a kernel on a device cannot have a flow of its executor: it holds memory "
+                     "there while it waits");
+        thrum__free(flow);
+        return NULL;
+    }
     flow->stream = thrum__stream_new(flow->owner.ex);
     if (!flow->stream) {
         thrum__fault(THRUM_ENOMEM, "thrum_flow_new: no memory");
@@ -235,7 +242,8 @@ static bool is_access(const thrum_item *item)
 static bool needs_closing(const thrum__access *access, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (__builtin_expect(access[i].data->front.group != 0, 0) &&
+        if (__builtin_expect(!thrum__order_closes_nothing(&access[i].data->front, (enum thrum_mode)access[i].mode),
+                             0) &&
             thrum__order_closing(&access[i].data->front, access[i].mode) != THRUM__CLOSE_NOTHING)
             return true;
     return false;
@@ -260,8 +268,10 @@ static void note_reductions(thrum_flow *flow, const thrum__job *job)
             continue;
         if (data->front.group != THRUM_MODE_REDUX)
             data->reduced_unwritten = !data->front.written;
-        if (data->reduction->begun_by_graph) /* which has ended, and nothing of flows has been under way since */
-            thrum__reduction_reset(data->reduction, false);
+        if (data->reduction->begun_by_graph) { /* which has ended, and nothing of flows has been under way since */
+            thrum__reduction_reset(data->reduction);
+            data->reduction->begun_by_graph = false;
+        }
         data->reducer = flow;
     }
 }
@@ -296,13 +306,19 @@ int thrum__check_implementation(const thrum_flow *flow, const thrum_codelet *cod
 static int check_accesses(const thrum_flow *flow, const thrum_codelet *codelet, const thrum__access *access,
                           uint32_t count)
 {
+    bool at_home = !flow->space->places, twice = false;
+    uint64_t stamp = ++flow->space->stamp;
     int err = 0;
     for (uint32_t i = 0; i < count && !err; i++) {
-        err = thrum__access_check(codelet, access[i].data, (enum thrum_mode)access[i].mode, "thrum_insert");
-        if (!err && !flow->space->places && access[i].mode != THRUM_MODE_SCRATCH)
-            err = thrum__data_make_home(access[i].data);
+        thrum_data *data = access[i].data;
+        if (__builtin_expect(!thrum__access_is_plain(data), 0))
+            err = thrum__access_check(codelet, data, (enum thrum_mode)access[i].mode, "thrum_insert");
+        if (!err && at_home && access[i].mode != THRUM_MODE_SCRATCH)
+            err = thrum__data_make_home(data);
+        twice |= data->stamp == stamp;
+        data->stamp = stamp;
     }
-    return err;
+    return err || !twice ? err : thrum__items_check_pairs(codelet, access, count, "thrum_insert");
 }
 
 static void add_job(thrum_flow *flow, thrum__job *job, const thrum_codelet *codelet, const thrum__terms_of_job *terms)
@@ -325,7 +341,8 @@ static size_t arg_bytes(const thrum_item *items, size_t count)
 {
     size_t bytes = 0;
     for (size_t i = 0; items && i < count; i++)
-        bytes += items[i].kind == THRUM_ITEM_ARG ? items[i].bytes : 0;
+        if (items[i].kind == THRUM_ITEM_ARG && items[i].bytes <= THRUM__ARG_MOST)
+            bytes += items[i].bytes;
     return bytes;
 }
 

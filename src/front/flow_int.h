@@ -126,12 +126,25 @@ typedef struct thrum__terms_of_job {
     bool commutes, reduces;
 } thrum__terms_of_job;
 
+/* Bytes of an argument: more is refused with THRUM_ELIMIT. */
+enum { THRUM__ARG_MOST = 1 << 30 };
+
 /* Reads the items: accesses are counted and written to `access` (room for as many as there are items). 0, or an error with a
  * sentence in the name of `what`: of those that need not know what was inserted before. */
 int thrum__items_read(const thrum__space *space, const thrum_codelet *codelet, const thrum_item *items, size_t count,
                       const char *what, thrum__terms_of_job *terms, thrum__access *access);
 
+/* Whether a handle is named twice in ways that exclude each other. */
+int thrum__items_check_pairs(const thrum_codelet *codelet, const thrum__access *access, uint32_t count,
+                             const char *what);
+
 /* Whether an access is allowed by what was inserted before. With the space's lock. */
 int thrum__access_check(const thrum_codelet *codelet, const thrum_data *data, enum thrum_mode mode, const char *what);
+
+/* The same at a glance: false means that thrum__access_check has to be asked. */
+static inline bool thrum__access_is_plain(const thrum_data *data)
+{
+    return data->front.written && !data->parts && !data->dissolved && !data->overlaps;
+}
 
 #endif

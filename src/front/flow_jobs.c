@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 
-enum { CHUNK_BYTES = 1 << 16, FREE_MOST = 64, ALIGN = 16 };
+enum { FIRST_BYTES = 1 << 12, CHUNK_BYTES = 1 << 16, FREE_MOST = 64, ALIGN = 16 };
 
 static size_t rounded(size_t bytes)
 {
@@ -90,7 +90,7 @@ static thrum__job_chunk *chunk_new(thrum__job_store *store, size_t size)
         store->free = chunk->next;
         store->free_count--;
     } else {
-        chunk = thrum__zalloc_aligned(sizeof *chunk + size);
+        chunk = thrum__alloc_aligned(sizeof *chunk + size);
     }
     if (!chunk)
         return NULL;
@@ -107,7 +107,8 @@ static bool add_chunk(thrum__job_store *store, size_t bytes)
         chunk_forget(store->newest);
         return true;
     }
-    thrum__job_chunk *chunk = chunk_new(store, bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES);
+    size_t usual = store->newest || store->free ? CHUNK_BYTES : FIRST_BYTES; /* many flows have few jobs */
+    thrum__job_chunk *chunk = chunk_new(store, bytes > usual ? bytes : usual);
     if (!chunk)
         return false;
     if (store->newest)

@@ -221,7 +221,7 @@ static bool is_cancelled(const thrum__job *job)
 static void leave_out(const thrum__job *job)
 {
     if (job->kind == THRUM__JOB_COMBINE)
-        thrum__reduction_reset(job->access[0].data->reduction, false);
+        thrum__reduction_reset(job->access[0].data->reduction);
 }
 
 void thrum__flow_run(void *arg)

@@ -47,6 +47,9 @@ static int read_setting(const thrum_codelet *codelet, const thrum_item *item, co
         if (!item->ptr && item->bytes)
             return thrum__fault(THRUM_EINVAL, "%s of '%s': the argument is NULL, but has %zu bytes", what,
                                 codelet->name, item->bytes);
+        if (item->bytes > THRUM__ARG_MOST)
+            return thrum__fault(THRUM_ELIMIT, "%s of '%s': an argument of %zu bytes; what is that large is data", what,
+                                codelet->name, item->bytes);
         terms->arg = item;
         return 0;
     case THRUM_ITEM_PRIORITY:
@@ -90,7 +93,8 @@ static int check_pair(const thrum_codelet *codelet, const thrum__access *a, cons
                         what, codelet->name, thrum__data_text(a->data, room), mode_name(a->mode), mode_name(b->mode));
 }
 
-static int check_pairs(const thrum_codelet *codelet, const thrum__access *access, uint32_t count, const char *what)
+int thrum__items_check_pairs(const thrum_codelet *codelet, const thrum__access *access, uint32_t count,
+                             const char *what)
 {
     for (uint32_t i = 1; i < count; i++)
         for (uint32_t j = 0; j < i; j++)
@@ -117,7 +121,7 @@ int thrum__items_read(const thrum__space *space, const thrum_codelet *codelet, c
         if (__builtin_expect(err, 0))
             return err;
     }
-    return check_pairs(codelet, access, terms->accesses, what);
+    return 0;
 }
 
 /* ---- By what was inserted before ---------------------------------------------------------------------------------- */

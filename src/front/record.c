@@ -211,6 +211,8 @@ static int insert(thrum_flow *flow, const thrum_codelet *codelet, const thrum_it
     thrum__terms_of_job terms;
     int err = thrum__items_read(flow->space, codelet, items, count, "thrum_insert", &terms, access);
     if (!err)
+        err = thrum__items_check_pairs(codelet, access, terms.accesses, "thrum_insert");
+    if (!err)
         err = thrum__check_implementation(flow, codelet, &terms);
     if (err)
         return err;

@@ -170,7 +170,7 @@ thrum_data *thrum__data_blank(thrum__space *space)
 
 void thrum__data_enter(thrum_data *data)
 {
-    data->front.written = data->home.ptr != NULL;
+    data->of_user = data->front.written = data->home.ptr != NULL;
     atomic_store_explicit(&data->kind, THRUM__DATA_LIVE, memory_order_relaxed);
     thrum__lock_take(&data->space->lock);
     link_live_locked(data->space, data);

@@ -47,6 +47,7 @@ typedef struct thrum__space {
     thrum__lock lock;                   /* the order of insertion; the lists below */
     thrum__lock commute_lock;           /* see model/order.h */
     thrum__lock home_lock;              /* new memory at home: the main program may need it while a task does */
+    uint64_t stamp;                     /* insertions so far */
     thrum_data *first;                  /* live ones */
     thrum_data *gone_first, *gone_last; /* unregistered ones, the oldest first */
     size_t live, gone;
@@ -57,7 +58,8 @@ typedef struct thrum__space {
 struct thrum_data {
     _Atomic uint32_t kind; /* THRUM__DATA_LIVE, THRUM__DATA_GONE */
     uint8_t layout;        /* enum thrum__layout_kind */
-    bool owns_home;        /* its home's memory was allocated here */
+    bool owns_home;        /* its home's memory was allocated here; with the space's home_lock */
+    bool of_user;          /* its home was given with it */
     bool owns_rows;        /* of CSR: row_start was allocated for it alone, being a part: see thrum__data_cut */
     bool overlaps;         /* a part with a shadow: to be read only */
     uint8_t index_bytes;   /* of CSR */
@@ -70,6 +72,7 @@ struct thrum_data {
     char *name;                     /* or NULL */
 
     thrum__front front;
+    uint64_t stamp;                     /* of the last insertion that named it: with the space's lock */
     struct thrum__replicas *replicas;   /* where its content is; NULL: at home, and nowhere else ever */
     struct thrum__reduction *reduction; /* model/reduction.h; NULL: none */
     bool reduced_unwritten;             /* its reducers found no content: with the space's lock */

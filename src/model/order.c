@@ -202,6 +202,19 @@ static void forget_members(thrum__front *front)
         front->group = 0;
 }
 
+static bool all_ended(thrum__access *first)
+{
+    while (first && has_ended(thrum__job_of(first)))
+        first = first->older;
+    return !first;
+}
+
+bool thrum__order_is_quiet(const thrum__front *front)
+{
+    return (!front->last || has_ended(thrum__job_of(front->last))) && front->group != THRUM_MODE_REDUX &&
+           all_ended(front->members) && all_ended(front->scratch);
+}
+
 void thrum__order_clear(thrum__front *front)
 {
     drop_members(front);

@@ -45,6 +45,12 @@ void thrum__order_init(thrum__job *job);
 enum thrum__closing { THRUM__CLOSE_NOTHING, THRUM__CLOSE_JOIN, THRUM__CLOSE_COMBINE };
 enum thrum__closing thrum__order_closing(const thrum__front *front, enum thrum_mode mode);
 
+/* The common cases at a glance: no group, more readers, or a writer behind readers. False: ask thrum__order_closing. */
+static inline bool thrum__order_closes_nothing(const thrum__front *front, enum thrum_mode mode)
+{
+    return front->group == 0 || (front->group == THRUM_MODE_R && mode <= THRUM_MODE_RW);
+}
+
 /* Puts the job behind what is there. Groups that have to be closed have been, by jobs inserted before. True: it is ready now.
  * False: whoever makes it ready is told so by thrum__order_end. With the space's lock. */
 bool thrum__order_insert(thrum__job *job);
@@ -57,6 +63,9 @@ bool thrum__order_insert_telling(thrum__job *job, thrum__foreign_fn *foreign);
 /* The job has ended: `ready` is called for each job that was waiting for nothing else. */
 typedef void thrum__ready_fn(thrum__job *job);
 void thrum__order_end(thrum__job *job, thrum__ready_fn *ready);
+
+/* Whether all that used the handle has ended, and nothing has to be combined. With the space's lock. */
+bool thrum__order_is_quiet(const thrum__front *front);
 
 /* All that used the handle has ended, and it is going: no job's memory refers to its front any more. With the space's lock. */
 void thrum__order_clear(thrum__front *front);

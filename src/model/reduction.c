@@ -13,12 +13,11 @@ int thrum__reduction_set(thrum_data *data, const thrum_codelet *init, const thru
     return 0;
 }
 
-void thrum__reduction_reset(thrum__reduction *reduction, bool by_graph)
+void thrum__reduction_reset(thrum__reduction *reduction)
 {
     thrum__lock_take(&reduction->lock);
     for (size_t i = 0; i < reduction->count; i++)
         reduction->copies[i]->begun = false;
-    reduction->begun_by_graph = by_graph;
     thrum__lock_give(&reduction->lock);
 }
 

@@ -21,11 +21,12 @@ typedef struct thrum__reduction {
     thrum__lock lock; /* the list; an entry's `begun` is its worker's, then the combining task's */
     thrum__private **copies;
     size_t count, room;
-    bool begun_by_graph; /* copies may hold something of a run that failed, if no run is under way */
+    bool
+        begun_by_graph; /* copies may hold something of a run that failed. Graphs and flows do not use it at the same time */
 } thrum__reduction;
 
 /* No copy holds anything. None is in use. */
-void thrum__reduction_reset(thrum__reduction *reduction, bool by_graph);
+void thrum__reduction_reset(thrum__reduction *reduction);
 
 /* The worker's copy of the handle: made if it has none. NULL without memory. Any thread, for different workers at once. */
 thrum__private *thrum__reduction_copy(thrum_data *data, int worker);

@@ -114,6 +114,8 @@ TEST(settings_of_an_insertion_are_checked)
     long one = 1;
     REFUSED(&increment, THRUM_EINVAL, "THRUM_ARG is given twice", THRUM_RW(x), THRUM_ARG(one), THRUM_ARG(one));
     REFUSED(&increment, THRUM_EINVAL, "the argument is NULL", THRUM_RW(x), THRUM_ARG_BYTES(NULL, 4));
+    REFUSED(&increment, THRUM_ELIMIT, "an argument of 5368709120 bytes", THRUM_RW(x),
+            THRUM_ARG_BYTES(&one, (size_t)5 << 30));
     REFUSED(&increment, THRUM_EINVAL, "worker -3", THRUM_RW(x), THRUM_ON_WORKER(-3));
     REFUSED(&increment, THRUM_EINVAL, "worker 2, but the executor has those from 0 to 1", THRUM_RW(x),
             THRUM_ON_WORKER(2));

@@ -5,6 +5,7 @@
 #include "test.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 static void add_one(const thrum_buffer *b, const void *arg)
 {
@@ -42,6 +43,7 @@ static void wait_at_gate(const thrum_buffer *b, const void *arg)
 static void open_gate(void *arg)
 {
     (void)arg;
+    usleep(300);
     atomic_store(&gate, true);
 }
 
@@ -122,6 +124,33 @@ TEST(a_task_fills_a_window_of_its_own)
     }
 }
 
+/* What a task waits for may wait in turn for tasks of another flow, which nobody has begun. */
+TEST(a_flow_in_a_task_waits_for_tasks_outside)
+{
+    static const thrum_codelet outer = {.name = "outer", .cpu = flow_in_task};
+    static const thrum_config configs[] = {{.threadless = true},
+                                           {.workers = 1},
+                                           {.workers = 1, .callers = THRUM_CALLERS_BLOCK},
+                                           {.workers = 2},
+                                           {.workers = 1, .policy = "fifo"}};
+    for (size_t i = 0; i < COUNT_OF(configs); i++) {
+        long x = 0, y = 0;
+        struct inside inside = {.ex = thrum_executor_new(&configs[i])}, *arg = &inside;
+        inside.data = thrum_data_variable(inside.ex, &x, sizeof x);
+        thrum_data *other = thrum_data_variable(inside.ex, &y, sizeof y);
+        thrum_flow *flow = thrum_flow_new(inside.ex);
+        for (int n = 0; n < 5; n++) {
+            assert_int_equal(thrum_insert(flow, &outer, THRUM_RW(other), THRUM_ARG(arg)), 0);
+            assert_int_equal(thrum_insert(flow, &increment, THRUM_RW(inside.data), THRUM_PRIORITY(-(n % 2))), 0);
+        }
+        assert_int_equal(thrum_flow_free(flow), 0);
+        assert_int_equal(inside.code, 0);
+        assert_int_equal(thrum_data_unregister(inside.data) | thrum_data_unregister(other), 0);
+        assert_int_equal(x, 105);
+        assert_int_equal(thrum_executor_free(inside.ex), 0);
+    }
+}
+
 /* ---- Flows behind each other -------------------------------------------------------------------------------------- */
 
 /* A partition and its end wait for another flow's task, and end in a thread that has nothing to do with their flow. */
@@ -149,12 +178,45 @@ TEST(jobs_that_do_nothing_end_before_their_flow_does)
 
 /* ---- Handles that go ---------------------------------------------------------------------------------------------- */
 
+static size_t bytes_of_longs(const void *home, void *ctx)
+{
+    (void)home;
+    (void)ctx;
+    return 64 * sizeof(long);
+}
+
+static void copy_longs(const void *home, void *packed, void *ctx)
+{
+    (void)ctx;
+    memcpy(packed, home, 64 * sizeof(long));
+}
+
+static void copy_back_longs(void *home, const void *packed, void *ctx)
+{
+    copy_longs(packed, home, ctx);
+}
+
+/* One behind them tells who made it. */
+static void *make_longs(void *ctx)
+{
+    long *made = calloc(65, sizeof(long));
+    made[64] = 12345;
+    (void)ctx;
+    return made;
+}
+
+static void drop_longs(void *home, void *ctx)
+{
+    (void)ctx;
+    free(home);
+}
+
+static const thrum_layout longs = {"longs", bytes_of_longs, copy_longs, copy_back_longs, make_longs, drop_longs, NULL};
+
 static void fill_scratch(const thrum_buffer *b, const void *arg)
 {
     (void)arg;
-    for (size_t i = 0; i < b[1].extent[0]; i++)
-        ((long *)b[1].ptr)[i] = 1;
-    *(long *)b[0].ptr += ((long *)b[1].ptr)[b[1].extent[0] - 1];
+    *(long *)b[0].ptr += ((long *)b[1].ptr)[64] == 12345 ? 1 : 1000;
 }
 
 /* Scratch memory has no order, but it has a layout, which goes with the handle. */
@@ -164,7 +226,7 @@ TEST(a_handle_stays_for_those_who_want_memory_like_it)
     thrum_executor *ex = thrum_executor_new(&(thrum_config){.workers = 2});
     for (int round = 0; round < 100; round++) {
         long x = 0, y[64] = {0};
-        thrum_data *one = thrum_data_variable(ex, &x, sizeof x), *like = thrum_data_vector(ex, y, 64, sizeof(long));
+        thrum_data *one = thrum_data_variable(ex, &x, sizeof x), *like = thrum_data_custom(ex, &longs, y);
         thrum_flow *flow = thrum_flow_new(ex);
         atomic_store(&gate, false);
         assert_int_equal(thrum_insert(flow, &slow, THRUM_RW(one)), 0);
@@ -277,6 +339,56 @@ TEST(a_graph_finds_what_flows_have_reduced)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
+enum { LONGS = 100 };
+
+static void clear_longs(const thrum_buffer *b, const void *arg)
+{
+    (void)arg;
+    memset(b[0].ptr, 0, LONGS * sizeof(long));
+}
+
+static void increment_longs(const thrum_buffer *b, const void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < LONGS; i++)
+        ((long *)b[0].ptr)[i] += 1;
+}
+
+static void add_longs(const thrum_buffer *b, const void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < LONGS; i++)
+        ((long *)b[0].ptr)[i] += ((const long *)b[1].ptr)[i];
+}
+
+/* On a device that has room for two of three. */
+TEST(a_copy_that_was_thrown_out_is_brought_back)
+{
+    static const thrum_codelet init = {.name = "init", .cpu = clear_longs, .emu = clear_longs};
+    static const thrum_codelet count = {.name = "count", .cpu = increment_longs, .emu = increment_longs};
+    static const thrum_codelet combine = {.name = "combine", .cpu = add_longs, .emu = add_longs};
+    thrum_executor *ex =
+        thrum_executor_new(&(thrum_config){.policy = "fifo", .devices = "cpu:1,emu:1;memory=2KiB;latency=0us"});
+    static long values[3][LONGS];
+    thrum_data *data[3];
+    assert_non_null(ex);
+    memset(values, 0, sizeof values);
+    for (int i = 0; i < 3; i++)
+        data[i] = thrum_data_vector(ex, values[i], LONGS, sizeof(long));
+    assert_int_equal(thrum_data_set_reduction(data[0], &init, &combine), 0);
+    thrum_flow *flow = thrum_flow_new(ex);
+    for (int round = 0; round < 20; round++) {
+        assert_int_equal(thrum_insert(flow, &count, THRUM_REDUX(data[0]), THRUM_ON_WORKER(1)), 0);
+        assert_int_equal(thrum_insert(flow, &combine, THRUM_RW(data[1]), THRUM_R(data[2]), THRUM_ON_WORKER(1)), 0);
+    }
+    assert_int_equal(thrum_flow_free(flow), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(thrum_data_unregister(data[i]), 0);
+    assert_int_equal(values[0][0], 20);
+    assert_int_equal(values[0][LONGS - 1], 20);
+    assert_int_equal(thrum_executor_free(ex), 0);
+}
+
 /* ---- Recorded partitions ------------------------------------------------------------------------------------------ */
 
 TEST(a_copy_of_a_graph_keeps_the_parts)
@@ -310,11 +422,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_window_is_emptied_by_who_fills_it),
         cmocka_unit_test(a_task_fills_a_window_of_its_own),
+        cmocka_unit_test(a_flow_in_a_task_waits_for_tasks_outside),
         cmocka_unit_test(jobs_that_do_nothing_end_before_their_flow_does),
         cmocka_unit_test(a_handle_stays_for_those_who_want_memory_like_it),
         cmocka_unit_test(copies_of_a_reduction_that_failed_are_forgotten),
         cmocka_unit_test(copies_of_a_recorded_reduction_that_failed_are_forgotten),
         cmocka_unit_test(a_graph_finds_what_flows_have_reduced),
+        cmocka_unit_test(a_copy_that_was_thrown_out_is_brought_back),
         cmocka_unit_test(a_copy_of_a_graph_keeps_the_parts),
     };
     return RUN_TESTS(tests, 60);

@@ -191,6 +191,48 @@ TEST(what_does_not_fit_together_runs_one_after_the_other)
     end(ex);
 }
 
+/* Of two that fit, the one that was not looked at since goes; what nobody has changed needs no copy home. */
+TEST(what_was_used_longest_ago_is_thrown_out_first)
+{
+    thrum_executor *ex = executor_of("fifo", "emu:1;memory=17KB");
+    static double x[3][N];
+    thrum_data *data[3];
+    thrum_node_stats stats;
+    double one = 1;
+    thrum_flow *flow = thrum_flow_new(ex);
+    for (int i = 0; i < 3; i++)
+        data[i] = thrum_data_vector(ex, x[i], N, sizeof(double));
+    thrum_insert(flow, &fill_emu, THRUM_W(data[0]), THRUM_ARG(one));
+    assert_flow(flow);
+    thrum_insert(flow, &fill_emu, THRUM_W(data[1]), THRUM_ARG(one));
+    assert_flow(flow);
+    thrum_insert(flow, &expect_emu, THRUM_R(data[0]), THRUM_ARG(one));
+    assert_flow(flow);
+    thrum_insert(flow, &fill_emu, THRUM_W(data[2]), THRUM_ARG(one));
+    assert_flow(flow);
+    assert_int_equal(thrum_data_state(data[0], 1), THRUM_MODIFIED);
+    assert_int_equal(thrum_data_state(data[1], 1), THRUM_INVALID);
+    assert_int_equal(thrum_data_state(data[1], 0), THRUM_SHARED);
+    assert_int_equal(thrum_data_state(data[2], 1), THRUM_MODIFIED);
+    assert_int_equal(thrum_executor_node(ex, 1, &stats), 0);
+    assert_int_equal(stats.evictions, 1);
+    assert_int_equal(stats.written_back, 1);
+    assert_int_equal(stats.used, 16000);
+    assert_int_equal(thrum_data_acquire(data[0], THRUM_MODE_R, NULL), 0);
+    assert_int_equal(thrum_data_release(data[0]), 0);
+    thrum_insert(flow, &expect_emu, THRUM_R(data[1]), THRUM_ARG(one));
+    assert_flow(flow);
+    assert_int_equal(thrum_executor_node(ex, 1, &stats), 0);
+    assert_int_equal(stats.evictions, 2);
+    assert_int_equal(stats.written_back, 1);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(thrum_data_unregister(data[i]), 0);
+    assert_int_equal(thrum_executor_node(ex, 1, &stats), 0);
+    assert_int_equal(stats.used, 0);
+    thrum_flow_free(flow);
+    end(ex);
+}
+
 TEST(a_task_that_can_never_fit_is_refused_with_its_bytes)
 {
     thrum_executor *ex = executor_of("fifo", "cpu:1,emu:1;memory=10KB");
@@ -212,6 +254,224 @@ TEST(a_task_that_can_never_fit_is_refused_with_its_bytes)
     end(ex);
 }
 
+/* ---- Layouts ------------------------------------------------------------------------------------------------------------- */
+
+/* A matrix with room between its columns: on the device it is packed. */
+static void add_matrix(const thrum_buffer *b, const void *arg)
+{
+    (void)arg;
+    for (size_t j = 0; j < b[0].extent[1]; j++)
+        for (size_t i = 0; i < b[0].extent[0]; i++)
+            ((double *)b[0].ptr)[i + j * b[0].stride[1]] += (double)(i + 10 * j);
+}
+static const thrum_codelet add_matrix_emu = {.name = "add_matrix", .emu = add_matrix};
+
+TEST(a_matrix_keeps_what_lies_between_its_columns)
+{
+    thrum_executor *ex = executor_of("fifo", "cpu:1,emu:1");
+    double x[5 * 8];
+    for (int i = 0; i < 40; i++)
+        x[i] = 1000;
+    thrum_data *data = thrum_data_matrix(ex, x, 8, 3, 5, sizeof(double));
+    thrum_flow *flow = thrum_flow_new(ex);
+    thrum_insert(flow, &add_matrix_emu, THRUM_RW(data));
+    assert_flow(flow);
+    assert_int_equal(thrum_data_unregister(data), 0);
+    for (int i = 0; i < 40; i++)
+        assert_true(x[i] == 1000 + (i % 8 < 3 ? i % 8 + 10 * (i / 8) : 0));
+    thrum_flow_free(flow);
+    end(ex);
+}
+
+/* A list of numbers, which travels as an array. */
+typedef struct cell {
+    struct cell *next;
+    int value;
+} cell;
+
+enum { CELLS = 5 };
+
+static size_t list_bytes(const void *home, void *ctx)
+{
+    (void)home;
+    (void)ctx;
+    return CELLS * sizeof(int);
+}
+
+static void list_pack(const void *home, void *packed, void *ctx)
+{
+    const cell *c = home;
+    (void)ctx;
+    for (int i = 0; i < CELLS; i++, c = c->next)
+        ((int *)packed)[i] = c->value;
+}
+
+static void list_unpack(void *home, const void *packed, void *ctx)
+{
+    cell *c = home;
+    (void)ctx;
+    for (int i = 0; i < CELLS; i++, c = c->next)
+        c->value = ((const int *)packed)[i];
+}
+
+static void list_twice_cpu(const thrum_buffer *b, const void *arg)
+{
+    (void)arg;
+    for (cell *c = b[0].ptr; c; c = c->next)
+        c->value *= 2;
+}
+
+static void list_twice_emu(const thrum_buffer *b, const void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < CELLS; i++)
+        ((int *)b[0].ptr)[i] *= 2;
+}
+
+static const thrum_codelet list_cpu = {.name = "list_cpu", .cpu = list_twice_cpu};
+static const thrum_codelet list_emu = {.name = "list_emu", .emu = list_twice_emu};
+
+TEST(a_layout_of_the_users_own_is_packed_to_travel)
+{
+    thrum_executor *ex = executor_of("fifo", "cpu:1,emu:2");
+    thrum_layout layout = {.name = "list", .bytes = list_bytes, .pack = list_pack, .unpack = list_unpack};
+    cell cells[CELLS];
+    for (int i = 0; i < CELLS; i++)
+        cells[i] = (cell){i + 1 < CELLS ? &cells[i + 1] : NULL, i};
+    thrum_data *data = thrum_data_custom(ex, &layout, cells);
+    thrum_flow *flow = thrum_flow_new(ex);
+    for (int i = 0; i < 5; i++) {
+        thrum_insert(flow, &list_emu, THRUM_RW(data), THRUM_ON_WORKER(1 + i % 2));
+        thrum_insert(flow, &list_cpu, THRUM_RW(data));
+        thrum_insert(flow, &list_emu, THRUM_RW(data));
+    }
+    assert_flow(flow);
+    assert_int_equal(thrum_data_unregister(data), 0);
+    for (int i = 0; i < CELLS; i++)
+        assert_int_equal(cells[i].value, i << 15);
+    thrum_flow_free(flow);
+    end(ex);
+}
+
+/* ---- Several devices ------------------------------------------------------------------------------------------------------ */
+
+static void pass_around(const char *devices, uint64_t expected_across, uint64_t expected_home)
+{
+    thrum_executor *ex = executor_of("fifo", devices);
+    double x[N], one = 1;
+    thrum_data *data = thrum_data_vector(ex, x, N, sizeof x[0]);
+    thrum_flow *flow = thrum_flow_new(ex);
+    thrum_insert(flow, &fill_any, THRUM_W(data), THRUM_ARG(one), THRUM_ON_WORKER(0));
+    for (int i = 1; i <= 4; i++)
+        thrum_insert(flow, &twice_any, THRUM_RW(data), THRUM_ON_WORKER(i % 2));
+    assert_flow(flow);
+    thrum_link_stats across, home;
+    assert_int_equal(thrum_executor_link(ex, 1, 2, &across), 0);
+    assert_int_equal(thrum_executor_link(ex, 1, 0, &home), 0);
+    assert_int_equal(across.copies, expected_across);
+    assert_int_equal(home.copies, expected_home);
+    assert_int_equal(thrum_data_unregister(data), 0);
+    assert_int_equal(x[0], 16);
+    thrum_flow_free(flow);
+    end(ex);
+}
+
+TEST(data_goes_from_device_to_device_through_home_unless_they_reach_each_other)
+{
+    pass_around("emu:2", 0, 2);
+    pass_around("emu:2;peer=yes", 2, 0);
+}
+
+/* ---- Waiting inside of kernels ---------------------------------------------------------------------------------------------- */
+
+static thrum_executor *nested_on;
+
+static void run_flow_inside(const thrum_buffer *b, const void *arg)
+{
+    double x[8] = {0}, one = 1;
+    const thrum_codelet *inner = *(const thrum_codelet *const *)arg;
+    thrum_data *data = thrum_data_vector(nested_on, NULL, 8, sizeof x[0]);
+    thrum_flow *flow = thrum_flow_new(nested_on);
+    thrum_insert(flow, &fill_any, THRUM_W(data), THRUM_ARG(one));
+    for (int i = 0; i < 3; i++)
+        thrum_insert(flow, inner, THRUM_RW(data));
+    if (thrum_flow_free(flow) == 0)
+        ((double *)b[0].ptr)[0] += 1;
+}
+static const thrum_codelet nesting = {.name = "nesting", .cpu = run_flow_inside};
+
+/* Whoever waits does what was put aside for it. */
+TEST(kernels_on_processors_may_wait_for_flows_of_their_own)
+{
+    static const char *const policies[] = {"fifo", "prio", "random", "ws", "lws", "dmda", "dmdas"};
+    for (size_t p = 0; p < sizeof policies / sizeof policies[0]; p++) {
+        thrum_executor *ex = executor_of(policies[p], "cpu:1,emu:1");
+        nested_on = ex;
+        static double x[8][N];
+        thrum_data *data[8];
+        const thrum_codelet *inner[] = {&twice_any, &twice_emu};
+        thrum_flow *flow = thrum_flow_new(ex);
+        for (int i = 0; i < 8; i++) {
+            x[i][0] = 0;
+            data[i] = thrum_data_vector(ex, x[i], N, sizeof(double));
+            thrum_insert(flow, &nesting, THRUM_RW(data[i]), THRUM_ARG(inner[i % 2]));
+        }
+        assert_flow(flow);
+        for (int i = 0; i < 8; i++) {
+            assert_int_equal(thrum_data_unregister(data[i]), 0);
+            assert_int_equal(x[i][0], 1);
+        }
+        thrum_flow_free(flow);
+        end(ex);
+    }
+}
+
+/* ---- Timing mode --------------------------------------------------------------------------------------------------------------- */
+
+static double ten_ms(const thrum_place *place, const thrum_buffer *buffers, int count, const void *arg)
+{
+    (void)buffers;
+    (void)count;
+    (void)arg;
+    return place->arch == THRUM_ARCH_CPU ? 0.010 : 0.005;
+}
+
+static void must_not_run(const thrum_buffer *b, const void *arg)
+{
+    (void)b;
+    (void)arg;
+    thrum_fail(88, "a kernel ran");
+}
+
+static const thrum_codelet timed = {
+    .name = "timed", .cpu = must_not_run, .emu = must_not_run, .model = THRUM_BY_FUNCTION, .seconds = ten_ms};
+static const thrum_codelet untimed = {.name = "untimed", .cpu = must_not_run, .emu = must_not_run};
+
+TEST(in_timing_mode_kernels_only_take_their_time)
+{
+    thrum_executor *ex = executor_of("fifo", "cpu:2,emu:1;mode=timing");
+    double x[N];
+    thrum_data *data[8];
+    thrum_flow *flow = thrum_flow_new(ex);
+    for (int i = 0; i < 8; i++) {
+        data[i] = thrum_data_vector(ex, x, 10, sizeof x[0]);
+        thrum_insert(flow, &timed, THRUM_RW(data[i]));
+    }
+    assert_flow(flow);
+    for (int i = 0; i < 3; i++) {
+        thrum_place_stats stats;
+        assert_int_equal(thrum_executor_place(ex, i, &stats), 0);
+        assert_true(stats.busy >= (double)stats.tasks * (i < 2 ? 0.010 : 0.005));
+    }
+    thrum_insert(flow, &untimed, THRUM_RW(data[0]));
+    assert_int_equal(thrum_flow_wait(flow), THRUM_EINVAL);
+    assert_non_null(strstr(thrum_message(NULL), "nobody knows how long codelet 'untimed' takes on "));
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(thrum_data_unregister(data[i]), 0);
+    thrum_flow_free(flow);
+    end(ex);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,7 +479,13 @@ int main(void)
         cmocka_unit_test(data_goes_to_a_device_and_comes_back),
         cmocka_unit_test(results_stay_on_a_device_while_nobody_else_wants_them),
         cmocka_unit_test(what_does_not_fit_together_runs_one_after_the_other),
+        cmocka_unit_test(what_was_used_longest_ago_is_thrown_out_first),
         cmocka_unit_test(a_task_that_can_never_fit_is_refused_with_its_bytes),
+        cmocka_unit_test(a_matrix_keeps_what_lies_between_its_columns),
+        cmocka_unit_test(a_layout_of_the_users_own_is_packed_to_travel),
+        cmocka_unit_test(data_goes_from_device_to_device_through_home_unless_they_reach_each_other),
+        cmocka_unit_test(kernels_on_processors_may_wait_for_flows_of_their_own),
+        cmocka_unit_test(in_timing_mode_kernels_only_take_their_time),
     };
     return RUN_TESTS(tests, 60);
 }

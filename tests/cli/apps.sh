@@ -10,6 +10,7 @@ dense=yes
 policies=$(sed -n '/^  policy /,/^$/s/^  \([a-z]*\) .*/\1/p' "$folder/info" | grep -vx policy)
 [ "$(wc -w <<<"$policies")" -ge 8 ] || trouble "thrum info lists too few policies: $policies"
 
+number() { sed -n "s/^  \"$1\": \([0-9]*\),*$/\1/p" "$folder/output"; } # of the JSON object itself
 is_right() { grep -q "^check *ok: " "$folder/output" || trouble "the check does not say ok"; }
 
 # What each application is given, and a memory that holds the data of one task but not much more.
@@ -44,6 +45,15 @@ for app in $apps; do
         says "\"$key\": "
     done
     says '"check": "ok"'
+    case $app in
+    life) says '"cells_per_second": ' ;;
+    kmeans) says '"points_per_second": ' ;;
+    *) says '"gflops": ' ;;
+    esac
+    for devices in cpu cpu:2,emu:2; do # every task ran once
+        expect 0 $app ${!small} --devices $devices --json
+        [ $app = kmeans ] || [ "$(number tasks)" = "$(number tasks_inserted)" ] || trouble "not as many tasks as were inserted"
+    done
     expect 0 $app ${!small} --no-check
     says "check      none"
     expect 0 $app ${!small} --devices "cpu:2,emu:2;link=1GB/s" --mode timing --json
@@ -55,10 +65,6 @@ for app in $apps; do
     expect 0 $app ${!small} --trace "$folder/$app.json" --devices cpu:2,emu:3
     expect 0 trace summary "$folder/$app.json"
     says " on 5 workers" # those of devices are workers, no helpers
-
-    # Another seed is another input; the same one is the same.
-    expect 0 $app --help
-    says "--seed NUMBER"
 
     # Wrong use.
     for wrong in "--n x" "--tile 0" "--block 0" "--repeat 0" "--mode slow" "--policy nobody" "--devices gpu:1" "--link 1GB/s" \
@@ -108,6 +114,8 @@ for rule in 455 45555 4a55 5455 4554 0,27,1,1; do
     expect 2 life --rule $rule
     complains "--rule is '$rule'"
 done
+expect 0 kmeans --points 2000 --block 250 --devices cpu:2,emu:1 --json
+[ "$(number tasks)" = $(($(number turns) * 9 + 1)) ] || trouble "not 8 tasks and one behind them in each turn, and one before"
 expect 2 kmeans --points 3 --clusters 4
 complains "--clusters is more than --points"
 expect 0 kmeans --points 300 --clusters 300 --block 7 --tolerance 0

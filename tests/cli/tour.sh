@@ -11,7 +11,7 @@ says "] Observers"
 says "pages/tour.html written"
 page=pages/tour.html
 has() { grep -qF -e "$1" "$page" || trouble "the page lacks: $1"; }
-for id in machine diamond wavefront fib runs loop loops errors observers; do
+for id in machine diamond wavefront fib runs loop loops data errors observers; do
     has "<section id=\"$id\">"
 done
 has '<title>diagonal 22'
@@ -21,6 +21,12 @@ has '832040'
 has '<title>search</title>'
 has "FAC2: batches of chunks"
 has "wasted time"
+has '<title>cholesky</title>'
+has '>gemm 3 2<'
+has '<title>potrf, 2'
+has '<code>dmdas</code>, 220 tasks'
+has 'to emu 1'
+grep -q '<strong>[1-9][0-9]*</strong><span>tiles thrown out' $page || trouble "nothing was thrown out of devices"
 has 'stroke-dasharray'
 has 'THRUM_ECYCLE'
 grep -q '<blockquote>.*miller' $page || trouble "the page does not name the tasks of the circle"

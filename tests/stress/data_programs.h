@@ -54,6 +54,7 @@ struct data_program {
     struct random random;
     thrum_executor *ex;
     int workers, places; /* to which a codelet for processors can be sent; to which any other */
+    size_t device_memory;
     bool fails, replays; /* some task fails; tasks are recorded and not run at once */
     bool has_failed;     /* content means nothing */
     bool failed_once;    /* what flows inside of tasks left is not known */
@@ -382,7 +383,7 @@ static inline bool uses_already(const struct step *step, const struct view *view
 static inline void pick_uses(struct data_program *program, struct step *step)
 {
     size_t count = random_between(&program->random, 1, ACCESSES_MOST);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = step->uses; i < count; i++) {
         struct view *view = pick_view(program);
         if (!view || uses_already(step, view))
             continue;
@@ -427,6 +428,15 @@ static inline bool reduces(const struct step *step)
     return false;
 }
 
+/* Into a device's memory: else it must be left to processors. */
+static inline bool fits(const struct data_program *program, const struct step *step)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < step->uses; i++)
+        bytes += thrum_data_bytes(step->use[i].view->data) + 256;
+    return bytes <= program->device_memory;
+}
+
 static inline size_t fill_items(struct data_program *program, const struct step *step, thrum_item *items)
 {
     struct random *random = &program->random;
@@ -440,7 +450,8 @@ static inline size_t fill_items(struct data_program *program, const struct step 
         items[count++] = THRUM_NAME("named");
     if (random_chance(random, 10))
         items[count++] = THRUM_NONE;
-    int places = step->codelet == &everywhere && !reduces(step) ? program->places : program->workers;
+    bool anywhere = step->codelet == &everywhere && !reduces(step) && fits(program, step);
+    int places = anywhere ? program->places : program->workers;
     if (places && random_chance(random, 10))
         items[count++] = THRUM_ON_WORKER((int)random_below(random, (size_t)places));
     return count;
@@ -472,9 +483,12 @@ static inline bool insert_step(struct data_program *program, struct program_flow
     return true;
 }
 
-static inline void do_insert(struct data_program *program)
+/* With an access to this view, if one is given. */
+static inline void do_insert_with(struct data_program *program, struct view *view)
 {
     struct step step = {.program = program, .number = program->steps++, .seed = random_next(&program->random)};
+    if (view)
+        step.use[step.uses++] = (struct model_use){view, pick_mode(program, view)};
     pick_uses(program, &step);
     step.checked = !program->fails && !program->replays;
     step.spin = random_chance(&program->random, 20) ? (uint16_t)random_below(&program->random, 60) : 0;
@@ -491,14 +505,26 @@ static inline void do_insert(struct data_program *program)
         step.use[i].view->written = taken ? written[i] || mode_writes(step.use[i].mode) : written[i];
 }
 
+static inline void do_insert(struct data_program *program)
+{
+    do_insert_with(program, NULL);
+}
+
 /* ---- The main program's own access -------------------------------------------------------------------------------- */
 
-static inline void compare_home(struct data_program *program, const struct view *view, const thrum_buffer *b)
+static inline void save_words(const struct view *view, uint64_t *words)
+{
+    for (size_t k = 0; k < view->words; k++)
+        words[k] = view->object->value[view->index[k]];
+}
+
+static inline void compare_with(struct data_program *program, const struct view *view, const thrum_buffer *b,
+                                const uint64_t *words)
 {
     if (program->fails)
         return;
     for (size_t k = 0; k < view->words; k++)
-        if (*word_at(b, view->object, k) != view->object->value[view->index[k]]) {
+        if (*word_at(b, view->object, k) != words[k]) {
             program_note(program, "word %zu of a handle of layout %d is not what the oracle says, after %u steps", k,
                          view->object->kind, program->steps);
             return;
@@ -507,13 +533,26 @@ static inline void compare_home(struct data_program *program, const struct view 
         program_note(program, "where rows begin, or the columns, are not as written, after %u steps", program->steps);
 }
 
-static inline void change_home(struct data_program *program, struct view *view, const thrum_buffer *b)
+static inline void compare_home(struct data_program *program, const struct view *view, const thrum_buffer *b)
+{
+    uint64_t words[WORDS_MOST];
+    save_words(view, words);
+    compare_with(program, view, b, words);
+}
+
+static inline void change_view(struct data_program *program, struct view *view)
 {
     for (size_t k = 0; k < view->words; k++)
-        *word_at(b, view->object, k) = view->object->value[view->index[k]] = random_next(&program->random);
+        view->object->value[view->index[k]] = random_next(&program->random);
+    view->written = true;
+}
+
+static inline void write_home(const struct view *view, const thrum_buffer *b, const uint64_t *words)
+{
+    for (size_t k = 0; k < view->words; k++)
+        *word_at(b, view->object, k) = words[k];
     if (view->object->kind == CSR)
         write_structure(b, view);
-    view->written = true;
 }
 
 static inline enum thrum_mode pick_own_mode(struct data_program *program, const struct view *view)
@@ -522,6 +561,23 @@ static inline enum thrum_mode pick_own_mode(struct data_program *program, const 
     if (view->overlaps)
         return THRUM_MODE_R;
     return !view->written || which == 0 ? THRUM_MODE_W : which == 1 ? THRUM_MODE_R : THRUM_MODE_RW;
+}
+
+/* What is inserted before the release finds what is written after the insertion, and not sooner. */
+static inline void use_home(struct data_program *program, struct view *view, enum thrum_mode mode,
+                            const thrum_buffer *b)
+{
+    uint64_t words[WORDS_MOST];
+    if (mode != THRUM_MODE_W)
+        compare_home(program, view, b);
+    if (mode != THRUM_MODE_R)
+        change_view(program, view);
+    save_words(view, words);
+    if (random_chance(&program->random, 50))
+        do_insert_with(program, view);
+    if (mode != THRUM_MODE_R)
+        write_home(view, b, words);
+    compare_with(program, view, b, words);
 }
 
 static inline void do_acquire(struct data_program *program)
@@ -539,12 +595,7 @@ static inline void do_acquire(struct data_program *program)
     program_ok(program, thrum_data_describe(view->data, &b), "describing");
     if (ptr != b.ptr)
         program_note(program, "what was acquired is not where the handle says");
-    if (mode != THRUM_MODE_W)
-        compare_home(program, view, &b);
-    if (mode != THRUM_MODE_R)
-        change_home(program, view, &b);
-    if (random_chance(&program->random, 30))
-        do_insert(program);
+    use_home(program, view, mode, &b);
     program_ok(program, thrum_data_release(view->data), "releasing");
 }
 
@@ -691,7 +742,9 @@ static inline void unregister_object(struct data_program *program, struct object
     }
     program_say("unregister view %d\n", (int)(view - program->view));
     bool discards = random_chance(&program->random, 10);
-    program_ok(program, discards ? thrum_data_discard(view->data) : thrum_data_unregister(view->data), "unregistering");
+    int code = discards ? thrum_data_discard(view->data) : thrum_data_unregister(view->data);
+    if (!is_refused(program, NULL, code)) /* there is no content: then it is gone all the same */
+        program_ok(program, code, "unregistering");
     if (object->memory && !discards && !program->fails && !memory_is_right(object))
         program_note(program, "the memory of a handle of layout %d is not what the oracle says, after %u steps",
                      object->kind, program->steps);
@@ -863,8 +916,12 @@ static inline void program_begin(struct data_program *program, uint64_t seed, th
     *program = (struct data_program){.random = random_new(seed), .ex = ex, .fails = fails};
     program->workers = threadless ? 0 : thrum_executor_workers(ex);
     program->places = threadless ? 0 : thrum_executor_places(ex);
+    thrum_node_stats stats = {.memory = 0};
+    if (thrum_executor_nodes(ex) > 1)
+        thrum_executor_node(ex, 1, &stats);
+    program->device_memory = thrum_executor_nodes(ex) > 1 ? stats.memory : SIZE_MAX;
     program->failed_once = fails;
-    size_t objects = random_between(&program->random, 1, 8);
+    size_t objects = random_between(&program->random, 1, 12);
     program->flows = random_between(&program->random, 1, FLOWS_MOST);
     for (size_t i = 0; i < program->flows; i++)
         make_flow(program, &program->flow[i]);
@@ -898,6 +955,30 @@ static inline void check_replicas(struct data_program *program, bool at_rest)
         program_note(program, "after step %u%s: %s", program->steps, at_rest ? ", at rest" : "", thrum_message(NULL));
 }
 
+/* What data.h promises of a handle that nobody uses: one modified replica and no other, or shared ones. */
+static inline void check_states(struct data_program *program, const struct view *view)
+{
+    int modified = 0, shared = 0;
+    for (int node = 0; node < thrum_executor_nodes(program->ex); node++) {
+        int state = thrum_data_state(view->data, node);
+        modified += state == THRUM_MODIFIED;
+        shared += state == THRUM_SHARED;
+        if (state < 0)
+            program_note(program, "no state on node %d: %s", node, thrum_message(NULL));
+    }
+    if (modified > 1 || (modified && shared) || (view->written && !program->fails && modified + shared == 0))
+        program_note(program, "%d modified and %d shared replicas of a handle, %s", modified, shared,
+                     view->written ? "which was written" : "which nobody wrote");
+}
+
+static inline void check_at_rest(struct data_program *program)
+{
+    wait_for_all(program);
+    for (size_t i = 0; i < program->views && !program->wrong; i++)
+        if (is_usable(&program->view[i]))
+            check_states(program, &program->view[i]);
+}
+
 static inline void go_on(struct data_program *program, size_t steps)
 {
     for (size_t i = 0; i < steps && !program->wrong; i++) {
@@ -908,6 +989,8 @@ static inline void go_on(struct data_program *program, size_t steps)
 
 static inline void program_end(struct data_program *program)
 {
+    if (!program->wrong && random_chance(&program->random, 30))
+        check_at_rest(program);
     if (!program->wrong)
         unpartition_from(program, 0);
     if (random_chance(&program->random, 50))

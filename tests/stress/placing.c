@@ -91,6 +91,7 @@ typedef struct trial {
     thrum_executor *ex;
     thrum_flow *flow;
     bool has_cpu, has_emu;
+    bool may_fail, failed;
     thrum_data *data[HANDLES];
     uint64_t *memory[HANDLES];
     uint64_t expected[HANDLES][LENGTH];
@@ -98,10 +99,11 @@ typedef struct trial {
     size_t parts[HANDLES]; /* 0: not partitioned */
 } trial;
 
-static void make_machine(trial *t)
+static void make_machine(trial *t, bool breaks)
 {
     static const char *const policies[] = {"fifo", "prio",  "random",     "ws",          "lws",
                                            "dmda", "dmdas", "heteroprio", "laheteroprio"};
+    static const char *const fails[] = {"", ";fail=1", ";fail=10", ";fail=40"};
     char devices[200] = "";
     struct random *r = &t->random;
     size_t emus = random_below(r, 4);
@@ -112,9 +114,9 @@ static void make_machine(trial *t)
     if (emus) {
         size_t used = strlen(devices);
         /* The largest task uses four handles. */
-        snprintf(devices + used, sizeof devices - used, "emu:%zu;memory=%zuB;latency=%zuus;workers=%zu;peer=%s", emus,
+        snprintf(devices + used, sizeof devices - used, "emu:%zu;memory=%zuB;latency=%zuus;workers=%zu;peer=%s%s", emus,
                  random_between(r, 4, 10) * LENGTH * sizeof(uint64_t), random_below(r, 30), random_between(r, 1, 2),
-                 random_chance(r, 50) ? "yes" : "no");
+                 random_chance(r, 50) ? "yes" : "no", breaks ? fails[random_below(r, 4)] : "");
     }
     const char *policy = policies[random_below(r, sizeof policies / sizeof policies[0])];
     t->ex = thrum_executor_new(&(thrum_config){.policy = policy, .devices = devices});
@@ -150,16 +152,19 @@ static void make_data(trial *t)
 
 /* ---- Steps ------------------------------------------------------------------------------------------------------------------ */
 
+/* Where things are made to go wrong, errors are noted, and nothing is compared any more. */
 static void must(trial *t, int err)
 {
-    if (err)
+    if (err && t->may_fail)
+        t->failed = true;
+    else if (err)
         stress_fail(t->course, thrum_message(NULL));
 }
 
 static int settings(trial *t, thrum_item *items, int count, const order *o)
 {
-    items[count++] = (thrum_item)THRUM_ARG(*o);
-    items[count++] = (thrum_item)THRUM_PRIORITY((int)random_below(&t->random, 5) - 2);
+    items[count++] = THRUM_ARG(*o);
+    items[count++] = THRUM_PRIORITY((int)random_below(&t->random, 5) - 2);
     return count;
 }
 
@@ -201,13 +206,13 @@ static void step_mix(trial *t, int handle)
     order o = {random_next(&t->random), 0};
     uint64_t *x = &t->expected[handle][p.from];
     used[handle] = true;
-    items[0] = (thrum_item)THRUM_RW(p.data);
+    items[0] = THRUM_RW(p.data);
     for (size_t i = 0; i < p.length; i++)
         x[i] = x[i] * 3 + o.value;
     for (int other; o.readers < 3 && random_chance(&t->random, 60) && (other = other_written(t, used)) >= 0;) {
         piece q = some_piece(t, other);
         used[other] = random_chance(&t->random, 80); /* else it may be read twice */
-        items[++o.readers] = (thrum_item)THRUM_R(q.data);
+        items[++o.readers] = THRUM_R(q.data);
         for (size_t i = 0; i < p.length; i++)
             x[i] += t->expected[other][q.from + i % q.length];
     }
@@ -220,7 +225,7 @@ static void step_fill(trial *t, int handle)
     thrum_item items[8];
     piece p = some_piece(t, handle);
     order o = {random_next(&t->random), 0};
-    items[0] = (thrum_item)THRUM_W(p.data);
+    items[0] = THRUM_W(p.data);
     int count = settings(t, items, 1, &o);
     must(t, thrum_insert_items(t->flow, &fills[somewhere(t)], items, (size_t)count));
     for (size_t i = 0; i < p.length; i++)
@@ -235,7 +240,7 @@ static void step_add(trial *t, int handle, enum thrum_mode mode)
     for (size_t left = random_between(&t->random, 1, 6); left > 0; left--) {
         thrum_item items[8];
         order o = {random_next(&t->random), 0};
-        items[0] = (thrum_item)THRUM_ACCESS(mode, p.data);
+        items[0] = THRUM_ACCESS(mode, p.data);
         int count = settings(t, items, 1, &o);
         int where = mode == THRUM_MODE_REDUX && random_chance(&t->random, 70) ? 0 : somewhere(t);
         if (mode == THRUM_MODE_REDUX && where == 2 && t->has_cpu)
@@ -251,8 +256,8 @@ static void step_scratch(trial *t, int handle)
     thrum_item items[8];
     piece p = some_piece(t, handle);
     order o = {random_next(&t->random), 0};
-    items[0] = (thrum_item)THRUM_RW(p.data);
-    items[1] = (thrum_item)THRUM_SCRATCH(t->data[(handle + 1) % HANDLES]);
+    items[0] = THRUM_RW(p.data);
+    items[1] = THRUM_SCRATCH(t->data[(handle + 1) % HANDLES]);
     if (t->parts[(handle + 1) % HANDLES])
         return;
     int count = settings(t, items, 2, &o);
@@ -278,8 +283,11 @@ static void step_acquire(trial *t, int handle)
     void *ptr;
     if (t->parts[handle])
         return;
-    must(t, thrum_data_acquire(t->data[handle], writes ? THRUM_MODE_RW : THRUM_MODE_R, &ptr));
-    if (memcmp(ptr, t->expected[handle], sizeof t->expected[handle]) != 0)
+    if (t->failed || thrum_data_acquire(t->data[handle], writes ? THRUM_MODE_RW : THRUM_MODE_R, &ptr)) {
+        must(t, THRUM_EDEVICE);
+        return;
+    }
+    if (!t->may_fail && memcmp(ptr, t->expected[handle], sizeof t->expected[handle]) != 0)
         stress_fail(t->course, "what was acquired is not what was written");
     if (writes)
         ((uint64_t *)ptr)[LENGTH / 2] = t->expected[handle][LENGTH / 2] += 1;
@@ -325,20 +333,49 @@ static void check_data(trial *t, int handle)
     void *ptr;
     if (t->parts[handle])
         must(t, thrum_unpartition(t->flow, t->data[handle]));
+    if (t->failed) {
+        thrum_flow_wait(t->flow);
+        if (t->parts[handle])
+            thrum_unpartition(t->flow, t->data[handle]);
+        thrum_data_discard(t->data[handle]);
+        return;
+    }
     if (!t->written[handle]) {
         must(t, thrum_data_unregister(t->data[handle]));
     } else if (t->memory[handle]) {
         must(t, thrum_data_unregister(t->data[handle]));
-        if (memcmp(t->memory[handle], t->expected[handle], sizeof t->expected[handle]) != 0)
+        if (!t->failed && memcmp(t->memory[handle], t->expected[handle], sizeof t->expected[handle]) != 0)
             stress_fail(t->course, "the content is wrong in the end");
+    } else if (thrum_data_acquire(t->data[handle], THRUM_MODE_R, &ptr)) {
+        must(t, THRUM_EDEVICE);
+        must(t, thrum_data_discard(t->data[handle]));
     } else {
-        must(t, thrum_data_acquire(t->data[handle], THRUM_MODE_R, &ptr));
         if (memcmp(ptr, t->expected[handle], sizeof t->expected[handle]) != 0)
             stress_fail(t->course, "the content is wrong in the end");
         must(t, thrum_data_release(t->data[handle]));
         must(t, thrum_data_unregister(t->data[handle]));
     }
-    free(t->memory[handle]);
+}
+
+static void run_trial(trial *t)
+{
+    make_data(t);
+    t->flow = thrum_flow_new(t->ex);
+    for (int i = 0; i < STEPS && !t->failed; i++)
+        step(t);
+    must(t, thrum_flow_wait(t->flow));
+    check_rest(t);
+    for (int i = 0; i < HANDLES; i++)
+        check_data(t, i);
+    check_rest(t);
+    int err = thrum_flow_free(t->flow);
+    if (!t->failed)
+        must(t, err);
+    err = thrum_executor_free(t->ex);
+    if (err)
+        stress_fail(t->course, thrum_message(NULL));
+    for (int i = 0; i < HANDLES; i++)
+        free(t->memory[i]);
 }
 
 TEST(random_flows_on_random_machines_do_what_the_oracle_does)
@@ -347,19 +384,26 @@ TEST(random_flows_on_random_machines_do_what_the_oracle_does)
     while (stress_next(&course)) {
         static trial t;
         t = (trial){.course = &course, .random = random_new(course.seed)};
-        make_machine(&t);
-        make_data(&t);
-        t.flow = thrum_flow_new(t.ex);
-        for (int i = 0; i < STEPS; i++)
-            step(&t);
-        must(&t, thrum_flow_wait(t.flow));
-        check_rest(&t);
-        for (int i = 0; i < HANDLES; i++)
-            check_data(&t, i);
-        must(&t, thrum_flow_free(t.flow));
-        must(&t, thrum_executor_free(t.ex));
+        make_machine(&t, false);
+        run_trial(&t);
     }
     stress_report(&course, "programs");
+}
+
+/* The right result, or an error. */
+TEST(random_flows_on_machines_that_break_end)
+{
+    struct stress_course course = stress_course(&stress);
+    uint64_t failed = 0;
+    while (stress_next(&course)) {
+        static trial t;
+        t = (trial){.course = &course, .random = random_new(course.seed), .may_fail = true};
+        make_machine(&t, true);
+        run_trial(&t);
+        failed += t.failed;
+    }
+    stress_report(&course, "programs");
+    print_message("           %" PRIu64 " of them failed\n", failed);
 }
 
 int main(int argc, char **argv)
@@ -367,6 +411,7 @@ int main(int argc, char **argv)
     cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_flows_on_random_machines_do_what_the_oracle_does),
+        cmocka_unit_test(random_flows_on_machines_that_break_end),
     };
     stress = stress_begin(argv[0], 3);
     return cmocka_run_group_tests(tests, NULL, NULL);

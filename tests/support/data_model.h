@@ -21,7 +21,6 @@ enum object_kind { VARIABLE, VECTOR, MATRIX, BLOCK, TENSOR, CSR, CUSTOM, OBJECT_
 
 /* A custom layout's home. */
 struct box {
-    size_t words;
     uint64_t word[WORDS_MOST];
 };
 
@@ -59,28 +58,23 @@ struct view {
 static inline size_t box_bytes(const void *home, void *ctx)
 {
     (void)home;
-    return ((const struct box *)ctx)->words * sizeof(uint64_t);
+    return ((const struct object *)ctx)->words * sizeof(uint64_t);
 }
 
 static inline void box_pack(const void *home, void *packed, void *ctx)
 {
-    (void)ctx;
-    memcpy(packed, ((const struct box *)home)->word, ((const struct box *)home)->words * sizeof(uint64_t));
+    memcpy(packed, ((const struct box *)home)->word, ((const struct object *)ctx)->words * sizeof(uint64_t));
 }
 
 static inline void box_unpack(void *home, const void *packed, void *ctx)
 {
-    struct box *box = home;
-    box->words = ((const struct box *)ctx)->words;
-    memcpy(box->word, packed, box->words * sizeof(uint64_t));
+    memcpy(((struct box *)home)->word, packed, ((const struct object *)ctx)->words * sizeof(uint64_t));
 }
 
 static inline void *box_make(void *ctx)
 {
-    struct box *box = malloc(sizeof *box);
-    if (box)
-        box->words = ((const struct box *)ctx)->words;
-    return box;
+    (void)ctx;
+    return malloc(sizeof(struct box));
 }
 
 static inline void box_drop(void *home, void *ctx)
@@ -352,7 +346,6 @@ static inline void init_whole(struct object *object, struct view *view)
 
 static inline thrum_data *register_custom(thrum_executor *ex, struct object *object)
 {
-    object->box.words = object->words;
     return thrum_data_custom(ex,
                              &(thrum_layout){.name = "box",
                                              .bytes = box_bytes,
@@ -360,7 +353,7 @@ static inline thrum_data *register_custom(thrum_executor *ex, struct object *obj
                                              .unpack = box_unpack,
                                              .make = box_make,
                                              .drop = box_drop,
-                                             .ctx = &object->box},
+                                             .ctx = object},
                              object->memory ? &object->box : NULL);
 }
 
@@ -399,7 +392,6 @@ static inline void object_new(struct object *object, struct view *view, struct r
         object->value[k] = random_next(random);
     init_whole(object, view);
     if (random_chance(random, 60)) {
-        object->box.words = object->words;
         give_memory(object);
         view->written = true;
     }
