@@ -4,6 +4,7 @@
 #include "tools/common.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,16 @@ static void count_by_hand(struct app_counts *counts)
     }
 }
 
+static void add_number(void *arg, const char *key, double value)
+{
+    struct app_counts *counts = arg;
+    if (counts->number_count == APP_NUMBERS_MOST)
+        return;
+    struct app_number *number = &counts->numbers[counts->number_count++];
+    snprintf(number->key, sizeof number->key, "%s", key);
+    number->value = value;
+}
+
 bool app_counts_take(struct app_counts *counts, const thrum_executor *ex, bool steals)
 {
     size_t nodes = (size_t)thrum_executor_nodes(ex), places = (size_t)thrum_executor_places(ex);
@@ -39,8 +50,10 @@ bool app_counts_take(struct app_counts *counts, const thrum_executor *ex, bool s
     counts->links = calloc(nodes * nodes + 1, sizeof *counts->links);
     counts->node = calloc(nodes + 1, sizeof *counts->node);
     counts->place = calloc(places + 1, sizeof *counts->place);
-    if (!counts->links || !counts->node || !counts->place)
+    counts->numbers = calloc(APP_NUMBERS_MOST, sizeof *counts->numbers);
+    if (!counts->links || !counts->node || !counts->place || !counts->numbers)
         return false;
+    thrum_executor_policy_report(ex, add_number, counts);
     for (size_t i = 0; i < nodes * nodes; i++)
         thrum_executor_link(ex, (int)(i / nodes), (int)(i % nodes), &counts->links[i]);
     for (size_t i = 0; i < nodes; i++)
@@ -85,6 +98,7 @@ void app_counts_drop(struct app_counts *counts)
     free(counts->links);
     free(counts->node);
     free(counts->place);
+    free(counts->numbers);
 }
 
 /* ---- Models ------------------------------------------------------------------------------------------------------- */

@@ -7,13 +7,22 @@
 
 #include "app.h"
 
+/* What the policy has counted, under its own keys; more than the most are left out. */
+enum { APP_NUMBERS_MOST = 256 };
+struct app_number {
+    char key[56];
+    double value;
+};
+
 /* What the executor has counted. */
 struct app_counts {
     int nodes, places;
-    thrum_link_stats *links;  /* [from * nodes + to] */
-    thrum_node_stats *node;   /* by node */
-    thrum_place_stats *place; /* by worker */
-    uint64_t others;          /* tasks that threads ran which are no workers: those that wait help */
+    thrum_link_stats *links;    /* [from * nodes + to] */
+    thrum_node_stats *node;     /* by node */
+    thrum_place_stats *place;   /* by worker */
+    uint64_t others;            /* tasks that threads ran which are no workers: those that wait help */
+    struct app_number *numbers; /* the policy's, of all repetitions so far */
+    int number_count;
 };
 
 struct app_sample {

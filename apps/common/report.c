@@ -145,6 +145,14 @@ static json_t *places_json(const struct app_counts *counts)
     return list;
 }
 
+static json_t *numbers_json(const struct app_counts *counts)
+{
+    json_t *object = json_object();
+    for (int i = 0; i < counts->number_count; i++)
+        json_object_set_new(object, counts->numbers[i].key, number(counts->numbers[i].value));
+    return object;
+}
+
 /* What was given. */
 static json_t *app_json(const struct app *app)
 {
@@ -177,6 +185,7 @@ static void add_counts(json_t *object, const struct app_counts *counts)
     json_object_set_new(object, "workers", places_json(counts));
     json_object_set_new(object, "links", links_json(counts));
     json_object_set_new(object, "nodes", nodes_json(counts));
+    json_object_set_new(object, "policy_counts", numbers_json(counts));
 }
 
 static void add_check(json_t *object, const struct app_check *check)

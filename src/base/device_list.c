@@ -52,8 +52,10 @@ static bool is_word(struct span span)
 /* A word, or a word, a point and a name: order.cpu, factor.GEMM. */
 static bool is_key(struct span span)
 {
-    const char *point = memchr(span.begin, '.', length_of(span));
-    if (!point)
+    const char *point = span.begin;
+    while (point < span.end && *point != '.')
+        point++;
+    if (point == span.end)
         return is_word(span);
     for (const char *c = point + 1; c < span.end; c++)
         if (*c <= ' ' || *c > '~')

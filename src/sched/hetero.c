@@ -225,7 +225,7 @@ void thrum__hetero_put(thrum__hetero *h, const thrum_world *world, thrum_job *jo
 thrum_job *thrum__hetero_take(thrum__hetero *h, const thrum_world *world, int worker, int number, int column)
 {
     int arch = (int)world->place[worker].arch, list = number * h->columns + column;
-    if (!h->waiting[list * THRUM_ARCHS + arch])
+    if (!thrum__hetero_has(h, number, column, arch))
         return NULL;
     thrum_job *oldest = NULL;
     unsigned its_set = 0;

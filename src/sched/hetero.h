@@ -89,6 +89,12 @@ unsigned thrum__hetero_able(const thrum__hetero *h, const thrum_world *world, co
 /* Puts the job into a list of its bucket and wakes who is to take it. Columns, if there are several, are memory nodes: a
  * worker of the column's is woken rather than one of another. */
 void thrum__hetero_put(thrum__hetero *h, const thrum_world *world, thrum_job *job, int column);
+/* Whether workers of the architecture could run something in the list. */
+static inline bool thrum__hetero_has(const thrum__hetero *h, int bucket, int column, int arch)
+{
+    return h->waiting[(bucket * h->columns + column) * THRUM_ARCHS + arch];
+}
+
 /* The oldest job in the list that the worker can run and may take, taken out of it; NULL: there is none. */
 thrum_job *thrum__hetero_take(thrum__hetero *h, const thrum_world *world, int worker, int bucket, int column);
 /* The worker has got this, or was refused with NULL. */

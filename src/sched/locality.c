@@ -58,42 +58,43 @@ void thrum__locality_look(thrum__locality *locality, const thrum_world *world, c
 
 /* ---- Formulas ----------------------------------------------------------------------------------------------------- */
 
-/* More is better: costs are negative. */
-static double value(const thrum__locality *l, enum thrum__formula formula, double theta, int node)
+/* The best value so far, more being better, and the nodes that have it. */
+typedef struct leaders {
+    double value;
+    uint64_t nodes;
+} leaders;
+
+static inline void compete(leaders *l, double value, double tolerance, uint64_t node)
 {
-    switch (formula) {
-    case THRUM__LS_SDH:
-        return l->read_on[node] + l->written_on[node];
-    case THRUM__LS_SDH2:
-        return l->read_on[node] + l->squares_on[node];
-    case THRUM__LS_SDHB:
-        return l->read_on[node] + theta * l->written_pieces_on[node] * l->written_on[node];
-    case THRUM__LC_SMWB: {
-        double share = l->pieces ? (double)l->written_pieces / l->pieces : 0;
-        return -(l->read - l->read_on[node]) - (2 - share) * (l->written - l->written_on[node]);
-    }
-    default:
-        return 0;
+    if (value > l->value + tolerance) {
+        *l = (leaders){value, node};
+    } else if (value >= l->value - tolerance) {
+        l->nodes |= node;
     }
 }
 
-/* A share of thirds does not add up exactly: what differs by less than this part counts as equal. Scores are compared
+/* A share of thirds does not add up exactly: costs that differ by less than this part count as equal. Scores are compared
  * as they are, for beside a large square a read is small and still decides. */
 static const double cost_tolerance = 1e-9;
 
-uint64_t thrum__locality_winners(const thrum__locality *locality, enum thrum__formula formula, double theta)
+void thrum__locality_all(const thrum__locality *l, double theta, uint64_t winners[THRUM__FORMULAS])
 {
-    double values[THRUM__LOCALITY_NODES], best = value(locality, formula, theta, 0);
-    values[0] = best;
-    for (int node = 1; node < locality->nodes; node++) {
-        values[node] = value(locality, formula, theta, node);
-        best = values[node] > best ? values[node] : best;
+    const leaders none = {-1, 0}; /* scores are not negative */
+    leaders sdh = none, sdh2 = none, sdhb = none, smwb = {-1e300, 0};
+    double factor = l->pieces ? 2 - (double)l->written_pieces / l->pieces : 2;
+    double tolerance = cost_tolerance * (l->read + factor * l->written);
+    for (int node = 0; node < l->nodes; node++) {
+        uint64_t bit = UINT64_C(1) << node;
+        double read = l->read_on[node], written = l->written_on[node];
+        compete(&sdh, read + written, 0, bit);
+        compete(&sdh2, read + l->squares_on[node], 0, bit);
+        compete(&sdhb, read + theta * l->written_pieces_on[node] * written, 0, bit);
+        compete(&smwb, -(l->read - read) - factor * (l->written - written), tolerance, bit);
     }
-    double least = formula == THRUM__LC_SMWB ? best + best * cost_tolerance : best; /* a cost is below 0 */
-    uint64_t winners = 0;
-    for (int node = 0; node < locality->nodes; node++)
-        winners |= (uint64_t)(values[node] >= least) << node;
-    return winners;
+    winners[THRUM__LS_SDH] = sdh.nodes;
+    winners[THRUM__LS_SDH2] = sdh2.nodes;
+    winners[THRUM__LS_SDHB] = sdhb.nodes;
+    winners[THRUM__LC_SMWB] = smwb.nodes;
 }
 
 uint64_t thrum__locality_cheapest(const thrum_world *world, const thrum_job *job)

@@ -47,8 +47,8 @@ typedef struct thrum__locality {
 
 void thrum__locality_look(thrum__locality *locality, const thrum_world *world, const thrum_job *job);
 
-/* The winners; of the four formulas from LS_SDH on. */
-uint64_t thrum__locality_winners(const thrum__locality *locality, enum thrum__formula formula, double theta);
+/* The winners, by formula, of the four from LS_SDH on; the others' are left alone. */
+void thrum__locality_all(const thrum__locality *locality, double theta, uint64_t winners[THRUM__FORMULAS]);
 /* Those of MC. */
 uint64_t thrum__locality_cheapest(const thrum_world *world, const thrum_job *job);
 

@@ -87,7 +87,7 @@ static int read_one(laheteroprio *la, thrum__setting *setting)
     const char *key = setting->key;
     char *value = setting->value;
     return strcmp(key, "formula") == 0 ? read_formula(la, value)
-           : strcmp(key, "theta") == 0 ? thrum__setting_number(key, value, 0, 1e12, &la->theta)
+           : strcmp(key, "theta") == 0 ? thrum__setting_number(key, value, 0, 1e9, &la->theta)
            : strcmp(key, "alpha") == 0 ? thrum__setting_number(key, value, 0, 1, &la->alpha)
            : strcmp(key, "l") == 0     ? read_counts(key, value, 1, la->block)
            : strcmp(key, "s") == 0     ? read_counts(key, value, 0, la->near)
@@ -224,8 +224,7 @@ static void find_winners(const laheteroprio *la, const thrum_world *world, const
     uint64_t all = UINT64_MAX >> (64 - world->nodes);
     winners[THRUM__LARU] = own < 0 ? all : UINT64_C(1) << own;
     winners[THRUM__MC] = is_used(la, THRUM__MC) ? thrum__locality_cheapest(world, job) : all;
-    for (int formula = THRUM__LS_SDH; formula < THRUM__FORMULAS; formula++)
-        winners[formula] = thrum__locality_winners(&locality, (enum thrum__formula)formula, la->theta);
+    thrum__locality_all(&locality, la->theta, winners);
 }
 
 static int spread(uint64_t winners, int *turn)
@@ -295,6 +294,8 @@ static thrum_job *pop(void *state, const thrum_world *world, int worker)
     const thrum__cell *cell = walk_of(la, world->nodes, place->node, (int)place->arch);
     const thrum__cell *last = cell + la->walk_length[place->arch];
     for (; !job && cell < last; cell++) {
+        if (!thrum__hetero_has(&la->hetero, cell->bucket, cell->node, (int)place->arch))
+            continue;
         job = thrum__hetero_take(&la->hetero, world, worker, cell->bucket, cell->node);
         la->stolen += job && cell->node != place->node;
     }
@@ -332,7 +333,7 @@ static const thrum_setting settings[] = {
     {"l", "1,all", "1 to 1000 or all; cpu,devices", "buckets that are looked into before other nodes' lists"},
     {"s", "all,1", "0 to 1000 or all; cpu,devices", "how many other nodes are near"},
     {"alpha", "0.5", "0 to 1", "share of priorities in distances; the rest is links"},
-    {"theta", "1000", "0 to 1e12", "weight of writes in ls_sdhb"},
+    {"theta", "1000", "0 to 1000000000", "weight of writes in ls_sdhb"},
     THRUM__HETERO_SETTINGS,
     {0}};
 
