@@ -239,7 +239,7 @@ TEST(who_becomes_the_fastest_is_woken)
 TEST(there_may_be_more_kinds_of_jobs_than_buckets)
 {
     enum { KINDS = 100 };
-    static char names[KINDS][12];
+    static char names[KINDS][20];
     static thrum_codelet codelets[KINDS];
     static fake_job jobs[2 * KINDS];
     for (size_t p = 0; p < COUNT_OF(both_policies); p++) {
