@@ -2,6 +2,7 @@
 #include "kernels.h"
 
 #include "common/app.h"
+#include "common/tiles.h"
 
 #include <cblas.h>
 #include <lapacke.h>
@@ -16,28 +17,13 @@ static const struct {
     [CHOLESKY_GEMM] = {20e9, 600e9},
 };
 
-static int rows(const thrum_buffer *b)
-{
-    return (int)b->extent[0];
-}
-
-static int columns(const thrum_buffer *b)
-{
-    return (int)b->extent[1];
-}
-
-static int ld(const thrum_buffer *b)
-{
-    return (int)b->stride[1];
-}
-
 /* ---- Kernels ------------------------------------------------------------------------------------------------------ */
 
 static void potrf(const thrum_buffer *b, const void *arg)
 {
     (void)arg;
     app_count_task();
-    int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', rows(b), b->ptr, ld(b));
+    int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', app_rows(b), b->ptr, app_ld(b));
     if (info > 0)
         thrum_fail(info, "the matrix is not positive definite: column %d of tile %s", info, thrum_data_name(b->data));
     else if (info < 0)
@@ -49,8 +35,8 @@ static void trsm(const thrum_buffer *b, const void *arg)
     const thrum_buffer *l = &b[0], *a = &b[1];
     (void)arg;
     app_count_task();
-    cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, rows(a), columns(a), 1, l->ptr, ld(l),
-                a->ptr, ld(a));
+    cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, app_rows(a), app_columns(a), 1, l->ptr,
+                app_ld(l), a->ptr, app_ld(a));
 }
 
 static void syrk(const thrum_buffer *b, const void *arg)
@@ -58,7 +44,8 @@ static void syrk(const thrum_buffer *b, const void *arg)
     const thrum_buffer *a = &b[0], *c = &b[1];
     (void)arg;
     app_count_task();
-    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, rows(c), columns(a), -1, a->ptr, ld(a), 1, c->ptr, ld(c));
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, app_rows(c), app_columns(a), -1, a->ptr, app_ld(a), 1, c->ptr,
+                app_ld(c));
 }
 
 static void gemm(const thrum_buffer *b, const void *arg)
@@ -66,8 +53,8 @@ static void gemm(const thrum_buffer *b, const void *arg)
     const thrum_buffer *x = &b[0], *y = &b[1], *c = &b[2];
     (void)arg;
     app_count_task();
-    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, rows(c), columns(c), columns(x), -1, x->ptr, ld(x), y->ptr,
-                ld(y), 1, c->ptr, ld(c));
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, app_rows(c), app_columns(c), app_columns(x), -1, x->ptr,
+                app_ld(x), y->ptr, app_ld(y), 1, c->ptr, app_ld(c));
 }
 
 /* ---- Models ------------------------------------------------------------------------------------------------------- */
@@ -79,28 +66,28 @@ static double seconds(const thrum_place *place, int kernel, double operations)
 
 static double potrf_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
 {
-    double n = rows(b);
+    double n = app_rows(b);
     (void)count, (void)arg;
     return seconds(place, CHOLESKY_POTRF, n * n * n / 3);
 }
 
 static double trsm_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
 {
-    double m = rows(&b[1]), n = columns(&b[1]);
+    double m = app_rows(&b[1]), n = app_columns(&b[1]);
     (void)count, (void)arg;
     return seconds(place, CHOLESKY_TRSM, m * n * n);
 }
 
 static double syrk_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
 {
-    double n = rows(&b[1]), k = columns(&b[0]);
+    double n = app_rows(&b[1]), k = app_columns(&b[0]);
     (void)count, (void)arg;
     return seconds(place, CHOLESKY_SYRK, n * n * k);
 }
 
 static double gemm_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
 {
-    double m = rows(&b[2]), n = columns(&b[2]), k = columns(&b[0]);
+    double m = app_rows(&b[2]), n = app_columns(&b[2]), k = app_columns(&b[0]);
     (void)count, (void)arg;
     return seconds(place, CHOLESKY_GEMM, 2 * m * n * k);
 }

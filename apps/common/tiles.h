@@ -48,4 +48,20 @@ int app_tiles_unregister(struct app_tiles *tiles, bool discard);
 /* All handles of a list, as far as they are there; they are NULL afterwards. The first error, after all have been tried. */
 int app_unregister_all(thrum_data **list, size_t count, bool discard);
 
+/* What BLAS and LAPACK want to know of a tile that a kernel is given. */
+static inline int app_rows(const thrum_buffer *b)
+{
+    return (int)b->extent[0];
+}
+
+static inline int app_columns(const thrum_buffer *b)
+{
+    return (int)b->extent[1];
+}
+
+static inline int app_ld(const thrum_buffer *b)
+{
+    return (int)b->stride[1];
+}
+
 #endif

@@ -2,6 +2,7 @@
 #include "kernels.h"
 
 #include "common/app.h"
+#include "common/tiles.h"
 
 #include <lapacke.h>
 #include <string.h>
@@ -16,25 +17,10 @@ static const struct {
     [QR_TSMQR] = {16e9, 350e9},
 };
 
-static int rows(const thrum_buffer *b)
-{
-    return (int)b->extent[0];
-}
-
-static int columns(const thrum_buffer *b)
-{
-    return (int)b->extent[1];
-}
-
-static int ld(const thrum_buffer *b)
-{
-    return (int)b->stride[1];
-}
-
 /* Reflectors in a block: T's rows, but no more than there are reflectors, as LAPACK wants it. */
 static int block_of(const thrum_buffer *t, int reflectors)
 {
-    return rows(t) < reflectors ? rows(t) : reflectors;
+    return app_rows(t) < reflectors ? app_rows(t) : reflectors;
 }
 
 static void expect_zero(const char *kernel, int info)
@@ -47,9 +33,9 @@ static void expect_zero(const char *kernel, int info)
 
 static void copy_matrix(const thrum_buffer *from, const thrum_buffer *to)
 {
-    for (int j = 0; j < columns(from); j++)
-        memcpy((double *)to->ptr + (size_t)j * (size_t)ld(to), (double *)from->ptr + (size_t)j * (size_t)ld(from),
-               (size_t)rows(from) * sizeof(double));
+    for (int j = 0; j < app_columns(from); j++)
+        memcpy((double *)to->ptr + (size_t)j * (size_t)app_ld(to),
+               (double *)from->ptr + (size_t)j * (size_t)app_ld(from), (size_t)app_rows(from) * sizeof(double));
 }
 
 static void geqrt(const thrum_buffer *b, const void *arg)
@@ -57,19 +43,20 @@ static void geqrt(const thrum_buffer *b, const void *arg)
     const thrum_buffer *a = &b[0], *v = &b[1], *t = &b[2], *work = &b[3];
     (void)arg;
     app_count_task();
-    expect_zero("geqrt", LAPACKE_dgeqrt_work(LAPACK_COL_MAJOR, rows(a), columns(a), block_of(t, columns(a)), a->ptr,
-                                             ld(a), t->ptr, ld(t), work->ptr));
+    expect_zero("geqrt", LAPACKE_dgeqrt_work(LAPACK_COL_MAJOR, app_rows(a), app_columns(a), block_of(t, app_columns(a)),
+                                             a->ptr, app_ld(a), t->ptr, app_ld(t), work->ptr));
     copy_matrix(a, v);
 }
 
 static void unmqr(const thrum_buffer *b, const void *arg)
 {
     const thrum_buffer *v = &b[0], *t = &b[1], *c = &b[2], *work = &b[3];
-    int k = columns(v);
+    int k = app_columns(v);
     (void)arg;
     app_count_task();
-    expect_zero("gemqrt", LAPACKE_dgemqrt_work(LAPACK_COL_MAJOR, 'L', 'T', rows(c), columns(c), k, block_of(t, k),
-                                               v->ptr, ld(v), t->ptr, ld(t), c->ptr, ld(c), work->ptr));
+    expect_zero("gemqrt",
+                LAPACKE_dgemqrt_work(LAPACK_COL_MAJOR, 'L', 'T', app_rows(c), app_columns(c), k, block_of(t, k), v->ptr,
+                                     app_ld(v), t->ptr, app_ld(t), c->ptr, app_ld(c), work->ptr));
 }
 
 static void tsqrt(const thrum_buffer *b, const void *arg)
@@ -77,19 +64,20 @@ static void tsqrt(const thrum_buffer *b, const void *arg)
     const thrum_buffer *r = &b[0], *a = &b[1], *t = &b[2], *work = &b[3];
     (void)arg;
     app_count_task();
-    expect_zero("tpqrt", LAPACKE_dtpqrt_work(LAPACK_COL_MAJOR, rows(a), columns(a), 0, block_of(t, columns(a)), r->ptr,
-                                             ld(r), a->ptr, ld(a), t->ptr, ld(t), work->ptr));
+    expect_zero("tpqrt",
+                LAPACKE_dtpqrt_work(LAPACK_COL_MAJOR, app_rows(a), app_columns(a), 0, block_of(t, app_columns(a)),
+                                    r->ptr, app_ld(r), a->ptr, app_ld(a), t->ptr, app_ld(t), work->ptr));
 }
 
 static void tsmqr(const thrum_buffer *b, const void *arg)
 {
     const thrum_buffer *v = &b[0], *t = &b[1], *top = &b[2], *c = &b[3], *work = &b[4];
-    int k = columns(v);
+    int k = app_columns(v);
     (void)arg;
     app_count_task();
-    expect_zero("tpmqrt",
-                LAPACKE_dtpmqrt_work(LAPACK_COL_MAJOR, 'L', 'T', rows(c), columns(c), k, 0, block_of(t, k), v->ptr,
-                                     ld(v), t->ptr, ld(t), top->ptr, ld(top), c->ptr, ld(c), work->ptr));
+    expect_zero("tpmqrt", LAPACKE_dtpmqrt_work(LAPACK_COL_MAJOR, 'L', 'T', app_rows(c), app_columns(c), k, 0,
+                                               block_of(t, k), v->ptr, app_ld(v), t->ptr, app_ld(t), top->ptr,
+                                               app_ld(top), c->ptr, app_ld(c), work->ptr));
 }
 
 void qr_apply(bool transposed, int m, int n, int k, int inner, const double *v, int ldv, const double *t, double *c,
@@ -116,28 +104,28 @@ static double seconds(const thrum_place *place, int kernel, double operations)
 
 static double geqrt_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
 {
-    double n = columns(b);
+    double n = app_columns(b);
     (void)count, (void)arg;
     return seconds(place, QR_GEQRT, 4 * n * n * n / 3);
 }
 
 static double unmqr_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
 {
-    double k = columns(&b[0]), n = columns(&b[2]);
+    double k = app_columns(&b[0]), n = app_columns(&b[2]);
     (void)count, (void)arg;
     return seconds(place, QR_UNMQR, 2 * k * k * n);
 }
 
 static double tsqrt_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
 {
-    double m = rows(&b[1]), n = columns(&b[1]);
+    double m = app_rows(&b[1]), n = app_columns(&b[1]);
     (void)count, (void)arg;
     return seconds(place, QR_TSQRT, 2 * m * n * n);
 }
 
 static double tsmqr_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
 {
-    double m = rows(&b[3]), n = columns(&b[3]), k = columns(&b[0]);
+    double m = app_rows(&b[3]), n = app_columns(&b[3]), k = app_columns(&b[0]);
     (void)count, (void)arg;
     return seconds(place, QR_TSMQR, 4 * m * n * k);
 }

@@ -7,7 +7,7 @@
 
 #include "front/flow_int.h"
 
-/* One access: the handle that was named, and the one that is used instead (thrum_graph_bind). */
+/* One access, for building: the handle that was named, and the one that is used instead (thrum_graph_bind). */
 typedef struct thrum__use {
     thrum_data *data, *named;
     enum thrum_mode mode;
@@ -46,8 +46,8 @@ static inline enum thrum_mode thrum__used_mode(const thrum__codelet_task *task, 
     return (enum thrum_mode)(task->use[i] & THRUM__MODE_BITS);
 }
 
-/* A task of this kind in the graph, with so many accesses (to be filled in) and this argument (or NULL). NULL: the graph or the
- * thread has the error. `space` may be NULL. */
+/* A task of this kind in the graph, with these accesses; its argument is in the terms. NULL: the graph or the thread has the
+ * error. `space` may be NULL. */
 typedef struct thrum__codelet_plan {
     const thrum_codelet *codelet;
     thrum__space *space;

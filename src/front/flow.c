@@ -200,7 +200,7 @@ void thrum__flow_order(thrum_flow *flow, thrum__job *job)
     thrum__order_init(job);
     if (flow->space->places || job->commutes)
         hold(job);
-    if (thrum__order_insert_telling(job, hold))
+    if (thrum__order_insert(job, hold))
         add_ready(flow, job);
 }
 

@@ -38,7 +38,6 @@ typedef struct thrum__front {
     struct thrum__access *scratch; /* accesses that have no order; but the handle must not go before them */
     uint8_t group;                 /* the members' mode; 0: none */
     bool written;                  /* it has content for whoever comes next */
-    bool acquired;
 } thrum__front;
 
 /* All handles of one executor. */

@@ -149,7 +149,7 @@ static void insert_access(insertion *i, thrum__access *access)
 }
 
 /* Only edges make it known to others: without any, nobody counts it down, and it is ready. */
-bool thrum__order_insert_telling(thrum__job *job, thrum__foreign_fn *foreign)
+bool thrum__order_insert(thrum__job *job, thrum__foreign_fn *foreign)
 {
     insertion i = {.job = job};
     for (uint32_t n = 0; n < job->count; n++)
@@ -160,11 +160,6 @@ bool thrum__order_insert_telling(thrum__job *job, thrum__foreign_fn *foreign)
         foreign(job);
     uint32_t rest = INSERTING - i.edges;
     return atomic_fetch_sub_explicit(&job->task.pending, rest, memory_order_acq_rel) == rest;
-}
-
-bool thrum__order_insert(thrum__job *job)
-{
-    return thrum__order_insert_telling(job, NULL);
 }
 
 /* ---- Ending ------------------------------------------------------------------------------------------------------- */

@@ -52,13 +52,10 @@ static inline bool thrum__order_closes_nothing(const thrum__front *front, enum t
 }
 
 /* Puts the job behind what is there. Groups that have to be closed have been, by jobs inserted before. True: it is ready now.
- * False: whoever makes it ready is told so by thrum__order_end. With the space's lock. */
-bool thrum__order_insert(thrum__job *job);
-
-/* Whether one of the jobs that it waits for belongs to another owner, or to none that runs: looked at by thrum__order_insert, for
- * the caller to act before the insertion is complete. */
+ * False: whoever makes it ready is told so by thrum__order_end. If one of those that it waits for has another owner, `foreign` is
+ * called before the insertion is complete. With the space's lock. */
 typedef void thrum__foreign_fn(thrum__job *job);
-bool thrum__order_insert_telling(thrum__job *job, thrum__foreign_fn *foreign);
+bool thrum__order_insert(thrum__job *job, thrum__foreign_fn *foreign);
 
 /* The job has ended: `ready` is called for each job that was waiting for nothing else. */
 typedef void thrum__ready_fn(thrum__job *job);
