@@ -16,7 +16,4 @@ const char *thrum__policy_settings_of(const char *text);
 /* A decimal number from `least` (not negative) to `most`: 0 or THRUM_EOPTION with a sentence that names the key; then nothing is written. */
 int thrum__setting_number(const char *key, const char *value, double least, double most, double *number);
 
-/* The architecture of this name ("cpu", "emu"); -1 for what is none. */
-int thrum__arch_named(const char *name);
-
 #endif
