@@ -85,7 +85,7 @@ static void release(task_run *run)
     if (run->has_order)
         thrum__wl_order_drop(&run->order);
     if (run->has_layout)
-        thrum__layout_drop(&run->layout);
+        thrum__machine_layout_drop(&run->layout);
     void *tables[] = {run->policy_state, run->codelets, run->tasks,   run->job_data, run->uses,     run->pieces,
                       run->replicas,     run->nodes,    run->links,   run->workers,  run->sharers,  run->called,
                       run->kinds,        run->expected, run->seconds, run->transfers, run->trace_order, run->trace_end};
@@ -255,7 +255,7 @@ enum { KINDS_MOST = 64 }; /* bits of task.kinds */
 
 static int lay_out(task_run *run)
 {
-    int err = thrum__layout_make(run->sim->machine, &run->layout);
+    int err = thrum__machine_layout_make(run->sim->machine, &run->layout);
     run->has_layout = !err;
     if (!err) {
         err = thrum__wl_order_make(run->workload, &run->order);
