@@ -81,7 +81,7 @@ static const char *task_name(const thrum_workload *workload, int task)
 
 const char *thrum__wl_task_text(const thrum_workload *workload, int task, char text[THRUM__WL_TEXT])
 {
-    snprintf(text, THRUM__WL_TEXT, "%d '%.60s'", task, task_name(workload, task));
+    snprintf(text, THRUM__WL_TEXT, "%d '%.40s'", task, task_name(workload, task));
     return text;
 }
 
@@ -90,7 +90,7 @@ const char *thrum__wl_data_text(const thrum_workload *workload, int data, char t
     const char *name = workload->data[data].name;
     int used = snprintf(text, THRUM__WL_TEXT, "%d", data);
     if (name)
-        snprintf(text + used, (size_t)(THRUM__WL_TEXT - used), " '%.60s'", name);
+        snprintf(text + used, (size_t)(THRUM__WL_TEXT - used), " '%.40s'", name);
     return text;
 }
 

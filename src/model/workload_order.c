@@ -266,7 +266,7 @@ static int line_of_edge(const maker *m, int before, int after)
 /* "task 1 'a' waits for task 2 'b', that for task 1 'a'": the circle in which `start` is; where it is long, a part of it. */
 static void describe_circle(const maker *m, const int *missing, int start, char *text, size_t size)
 {
-    enum { NAMED = 6 };
+    enum { NAMED = 4 };
     char one[THRUM__WL_TEXT];
     int at = start, length = 0;
     size_t used = 0;

@@ -7,6 +7,8 @@
 
 #include <thrum/policy.h>
 
+#include "model/arch.h"
+
 /* All keys are in the policy's table and none comes twice: 0 or THRUM_EOPTION with a sentence. */
 int thrum__policy_settings_check(const thrum_policy *policy, const char *settings);
 
