@@ -214,6 +214,9 @@ static inline void run_fail(task_run *run, int err)
 /* Who can run what, and how long it takes: fills in expected, seconds and the tasks' kinds. 0, or an error with a sentence about
  * a task that nobody can run. */
 int thrum__sim_times(task_run *run);
+/* Whether heteroprio's settings go with the workload, whose tasks are all known here: 0, or THRUM_EOPTION with a sentence about a
+ * bucket whose fastest architecture cannot run it. */
+int thrum__sim_check_buckets(const task_run *run);
 
 /* ---- task_worker.c ---------------------------------------------------------------------------------------------------- */
 

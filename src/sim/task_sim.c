@@ -281,7 +281,9 @@ static int begin_policy(task_run *run, const char *text)
     run->policy_state = table(run->policy->state_bytes, 1);
     if (!run->policy_state)
         return no_memory(run);
-    int err = run->policy->begin ? run->policy->begin(run->policy_state, &run->world) : 0;
+    int err = thrum__sim_check_buckets(run);
+    if (!err && run->policy->begin)
+        err = run->policy->begin(run->policy_state, &run->world);
     run->begun = !err;
     return err;
 }
