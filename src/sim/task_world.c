@@ -86,7 +86,7 @@ static double bring_seconds(const task_run *run, const thrum_job_data *data, int
 {
     const piece *p = (const piece *)(const void *)data->data;
     double least = -1;
-    if (run_replica(run, p, to)->valid)
+    if (run_replica(run, p, to)->valid || run_replica(run, p, to)->arriving)
         return 0;
     for (int from = 0; from < run->world.nodes; from++) {
         if (!run_replica(run, p, from)->valid)
