@@ -73,7 +73,8 @@ static double level(const pair *pairs, int count, double first, double second, i
         double step = pairs[i].second / second_units + pairs[i].first / first_units;
         if (gap <= step) {
             double part = step > 0 ? fmax(gap, 0) / step : 0;
-            return fmax((first + part * pairs[i].first) / first_units, (second - part * pairs[i].second) / second_units);
+            return fmax((first + part * pairs[i].first) / first_units,
+                        (second - part * pairs[i].second) / second_units);
         }
         first += pairs[i].first;
         second -= pairs[i].second;

@@ -132,8 +132,8 @@ static bool bring(task_run *run, const use *u)
     int to = run_node_of(run, u->of), from = find_source(run, p, to);
     if (from < 0) {
         const char *name = run->workload->data[p - run->pieces].name;
-        run_fail(run, thrum__fault(THRUM_EDATA, "task '%s' reads data %s%s%s, which nobody has written", u->of->shown.name,
-                                   name ? "'" : "number ", name ? name : "", name ? "'" : ""));
+        run_fail(run, thrum__fault(THRUM_EDATA, "task '%s' reads data %s%s%s, which nobody has written",
+                                   u->of->shown.name, name ? "'" : "number ", name ? name : "", name ? "'" : ""));
         return false;
     }
     int stop = next_stop(run, from, to);

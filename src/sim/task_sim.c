@@ -17,11 +17,14 @@
 static int check(const thrum_sim *sim, thrum_sim_result **result)
 {
     if (!sim || !result)
-        return thrum__fault(THRUM_EINVAL, "thrum_simulate: %s is NULL", sim ? "the place for the result" : "the simulation");
+        return thrum__fault(THRUM_EINVAL, "thrum_simulate: %s is NULL",
+                            sim ? "the place for the result" : "the simulation");
     if (!sim->machine || !sim->workload)
-        return thrum__fault(THRUM_EINVAL, "thrum_simulate: there is no %s: NULL", sim->machine ? "workload" : "machine");
+        return thrum__fault(THRUM_EINVAL, "thrum_simulate: there is no %s: NULL",
+                            sim->machine ? "workload" : "machine");
     if (sim->ahead < 0 || sim->ahead > 1000)
-        return thrum__fault(THRUM_EINVAL, "thrum_simulate: a worker can have 0 to 1000 tasks staged, not %d", sim->ahead);
+        return thrum__fault(THRUM_EINVAL, "thrum_simulate: a worker can have 0 to 1000 tasks staged, not %d",
+                            sim->ahead);
     return 0;
 }
 
@@ -86,8 +89,8 @@ static void release(task_run *run)
         thrum__wl_order_drop(&run->order);
     if (run->has_layout)
         thrum__machine_layout_drop(&run->layout);
-    void *tables[] = {run->policy_state, run->codelets, run->tasks,   run->job_data, run->uses,     run->pieces,
-                      run->replicas,     run->nodes,    run->links,   run->workers,  run->sharers,  run->called,
+    void *tables[] = {run->policy_state, run->codelets, run->tasks,   run->job_data,  run->uses,        run->pieces,
+                      run->replicas,     run->nodes,    run->links,   run->workers,   run->sharers,     run->called,
                       run->kinds,        run->expected, run->seconds, run->transfers, run->trace_order, run->trace_end};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
         thrum__free(tables[i]);
@@ -222,7 +225,8 @@ static void fill_task(task_run *run, int number)
     const thrum_codelet *codelet = &run->codelets[about->codelet];
     task *t = &run->tasks[number];
     thrum_job_data *data = &run->job_data[about->first];
-    *t = (task){.uses = &run->uses[about->first], .pin = about->worker, .worker = -1, .waits = run->order.waits[number]};
+    *t =
+        (task){.uses = &run->uses[about->first], .pin = about->worker, .worker = -1, .waits = run->order.waits[number]};
     for (int i = 0; i < about->count; i++) {
         const thrum_workload_access *access = &run->workload->accesses[about->first + (size_t)i];
         fill_use(run, t, i, access);
@@ -277,7 +281,9 @@ static int begin_policy(task_run *run, const char *text)
     run->policy_state = table(run->policy->state_bytes, 1);
     if (!run->policy_state)
         return no_memory(run);
-    int err = run->policy->begin ? run->policy->begin(run->policy_state, &run->world) : 0;
+    int err = thrum__sim_check_buckets(run);
+    if (!err && run->policy->begin)
+        err = run->policy->begin(run->policy_state, &run->world);
     run->begun = !err;
     return err;
 }
@@ -292,9 +298,11 @@ static int begin(task_run *run)
     if (err)
         return err;
     fill_all(run);
-    err = thrum__sim_times(run);
-    if (err)
-        return err;
+    return thrum__sim_times(run);
+}
+
+static int begin_engine(task_run *run)
+{
     run->engine = run->ops->open(&run->layout);
     return run->engine ? begin_policy(run, run->sim->policy ? run->sim->policy : "fifo") : thrum__last_code();
 }
@@ -338,7 +346,20 @@ static int finish(task_run *run, thrum_sim_result **result)
     return 0;
 }
 
-static int simulate_policy(const thrum_sim *sim, thrum_sim_result **result)
+static bool is_stealing(const char *policy)
+{
+    return policy && strncmp(policy, "steal", 5) == 0 && (policy[5] == '\0' || policy[5] == ';');
+}
+
+static int run_policy(task_run *run, thrum_sim_result **result)
+{
+    int err = begin_engine(run);
+    if (!err)
+        err = go(run);
+    return err ? err : finish(run, result);
+}
+
+static int simulate(const thrum_sim *sim, thrum_sim_result **result)
 {
     task_run run = {.sim = sim,
                     .workload = sim->workload,
@@ -347,24 +368,13 @@ static int simulate_policy(const thrum_sim *sim, thrum_sim_result **result)
                     .ops = find_engine(sim->engine)};
     int err = run.ops ? begin(&run) : thrum__last_code();
     if (!err)
-        err = go(&run);
-    if (!err)
-        err = finish(&run, result);
+        err = is_stealing(sim->policy) ? thrum__sim_steal(&run, result) : run_policy(&run, result);
     release(&run);
     return err;
-}
-
-static bool is_stealing(const char *policy)
-{
-    return policy && strncmp(policy, "steal", 5) == 0 && (policy[5] == '\0' || policy[5] == ';');
 }
 
 int thrum_simulate(const thrum_sim *sim, thrum_sim_result **result)
 {
     int err = check(sim, result);
-    if (err)
-        return err;
-    if (is_stealing(sim->policy))
-        return thrum__fault(THRUM_EINVAL, "thrum_simulate: 'steal' is not simulated");
-    return simulate_policy(sim, result);
+    return err ? err : simulate(sim, result);
 }

@@ -6,10 +6,14 @@
  */
 #include "sim/task_int.h"
 
+#include "base/device_list.h"
 #include "base/fault.h"
 #include "base/quantity.h"
+#include "model/arch.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 static double bytes_of(const task *t)
 {
@@ -85,7 +89,8 @@ static bool is_for(const task_run *run, const task *t, int k)
 static int too_large(const task_run *run, const task *t, const kind *k)
 {
     char has[THRUM__SIZE_TEXT], needs[THRUM__SIZE_TEXT];
-    return thrum__fault(THRUM_EDEVICE, "task '%s' needs %s of memory at once, but %s has %s, and no other worker can run it",
+    return thrum__fault(THRUM_EDEVICE,
+                        "task '%s' needs %s of memory at once, but %s has %s, and no other worker can run it",
                         t->shown.name, thrum__size_text(room_for(t), needs),
                         run->layout.machine->kinds[k - run->kinds - 1].name, thrum__size_text(k->memory, has));
 }
@@ -93,19 +98,24 @@ static int too_large(const task_run *run, const task *t, const kind *k)
 static int nobody_can_run(const task_run *run, const task *t)
 {
     if (t->pin >= run->world.workers)
-        return thrum__fault(THRUM_EINVAL, "task '%s' is to run on worker %d, but the machine '%s' has those from 0 to %d",
+        return thrum__fault(THRUM_EINVAL,
+                            "task '%s' is to run on worker %d, but the machine '%s' has those from 0 to %d",
                             t->shown.name, t->pin, run->layout.machine->name, run->world.workers - 1);
     for (int k = 1; k < run->kind_count; k++)
         if (run->kinds[k].workers > 0 && has_kernel(run, (int)(t - run->tasks), &run->kinds[k]) &&
             room_for(t) > run->kinds[k].memory && (t->pin < 0 || run->workers[t->pin].kind == k))
             return too_large(run, t, &run->kinds[k]);
     if (t->pin >= 0)
-        return thrum__fault(THRUM_EINVAL, "task '%s' is to run on worker %d of the machine '%s', which cannot run it: its "
-                                          "codelet '%s' is not for such workers",
+        return thrum__fault(THRUM_EINVAL,
+                            "task '%s' is to run on worker %d of the machine '%s', which cannot run it: its "
+                            "codelet '%s' is not for such workers",
                             t->shown.name, t->pin, run->layout.machine->name, t->shown.codelet->name);
-    return thrum__fault(THRUM_EINVAL, "the machine '%s' has no worker that can run task '%s': its codelet '%s' is for %s",
+    return thrum__fault(THRUM_EINVAL,
+                        "the machine '%s' has no worker that can run task '%s': its codelet '%s' is for %s",
                         run->layout.machine->name, t->shown.name, t->shown.codelet->name,
-                        t->shown.codelet->cpu ? "cores" : t->shown.codelet->emu ? "devices" : "nobody");
+                        t->shown.codelet->cpu   ? "cores"
+                        : t->shown.codelet->emu ? "devices"
+                                                : "nobody");
 }
 
 static int set_task(task_run *run, int number)
@@ -120,6 +130,46 @@ static int set_task(task_run *run, int number)
         set_times(run, number, k);
     }
     return t->kinds ? 0 : nobody_can_run(run, t);
+}
+
+/* ---- Settings that concern it --------------------------------------------------------------------------------------------- */
+
+static bool is_in_bucket(const task_run *run, const thrum__wl_task *about, const char *bucket)
+{
+    char number[16];
+    if (about->bucket < 0)
+        return strcmp(run->workload->codelets[about->codelet].name, bucket) == 0;
+    snprintf(number, sizeof number, "%d", about->bucket);
+    return strcmp(number, bucket) == 0;
+}
+
+static int check_bucket(const task_run *run, const char *bucket, const char *arch_name)
+{
+    int arch = thrum__arch_named(arch_name);
+    for (int i = 0; arch >= 0 && i < run->workload->task_count; i++) {
+        const thrum__wl_task *about = &run->workload->tasks[i];
+        const thrum__wl_codelet *codelet = &run->workload->codelets[about->codelet];
+        if (!(codelet->archs >> arch & 1) && is_in_bucket(run, about, bucket))
+            return thrum__fault(THRUM_EOPTION,
+                                "'fastest.%s=%s', but codelet '%s' of that bucket is not for %s: an architecture that "
+                                "cannot run a bucket cannot be its fastest",
+                                bucket, arch_name, codelet->name, arch_name);
+    }
+    return 0;
+}
+
+int thrum__sim_check_buckets(const task_run *run)
+{
+    static const char key[] = "fastest.";
+    const char *rest = run->world.settings;
+    thrum__setting setting;
+    int err = 0;
+    if (strcmp(run->policy->name, "heteroprio") != 0 && strcmp(run->policy->name, "laheteroprio") != 0)
+        return 0;
+    while (!err && thrum__setting_next(&rest, &setting, &err))
+        if (strncmp(setting.key, key, sizeof key - 1) == 0)
+            err = check_bucket(run, setting.key + sizeof key - 1, setting.value);
+    return err;
 }
 
 int thrum__sim_times(task_run *run)

@@ -217,10 +217,10 @@ void thrum__sim_keeps(task_run *run)
     const task *first = first_queued(run);
     uint32_t count = run->queued;
     if (first)
-        run_fail(run, thrum__fault(THRUM_EPOLICY,
-                                   "policy '%s' keeps %u task%s, the first '%s', and gives %s to no worker",
-                                   run->policy->name, count, count == 1 ? "" : "s", first->shown.name,
-                                   count == 1 ? "it" : "them"));
+        run_fail(run,
+                 thrum__fault(THRUM_EPOLICY, "policy '%s' keeps %u task%s, the first '%s', and gives %s to no worker",
+                              run->policy->name, count, count == 1 ? "" : "s", first->shown.name,
+                              count == 1 ? "it" : "them"));
     else
         run_fail(run, thrum__fault(THRUM_EPOLICY, "the simulation stands still after %d of %d tasks", run->done,
                                    run->workload->task_count));
