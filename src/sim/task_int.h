@@ -55,6 +55,7 @@ struct piece {
     uint32_t under_way; /* copies */
     uint32_t writing;   /* admitted uses that write: nobody begins to copy it, or throws it out */
     int valid;          /* replicas */
+    uint64_t where;     /* which of them, of the first 64 nodes, as bits */
     bool taken;         /* by a task that commutes */
 };
 
@@ -74,12 +75,12 @@ typedef struct transfer {
 enum { NO_TRANSFER = -1 };
 
 /* Between two nodes, both stops of a way with a stop together. */
-typedef struct link {
+typedef struct road {
     double latency, per_byte;
     uint64_t copies, bytes;
     uint32_t under_way;
     double busy, since;
-} link;
+} road;
 
 /* ---- Tasks and workers ------------------------------------------------------------------------------------------------- */
 
@@ -155,7 +156,7 @@ struct thrum__task_run {
     piece *pieces;
     replica *replicas; /* [piece * nodes + node] */
     node *nodes;
-    link *links; /* [from * nodes + to] */
+    road *links; /* [from * nodes + to] */
     transfer *transfers;
     int transfer_room, free_transfer;
 
@@ -184,6 +185,16 @@ static inline double run_now(const task_run *run)
 static inline replica *run_replica(const task_run *run, const piece *p, int number)
 {
     return &run->replicas[(size_t)(p - run->pieces) * (size_t)run->world.nodes + (size_t)number];
+}
+
+/* The replica on this node has the content, or not any more. */
+static inline void run_set_valid(const task_run *run, piece *p, int number, bool valid)
+{
+    replica *r = run_replica(run, p, number);
+    p->valid += valid - r->valid;
+    r->valid = valid;
+    if (number < 64)
+        p->where = (p->where & ~(UINT64_C(1) << number)) | (uint64_t)valid << number;
 }
 
 static inline int run_node_of(const task_run *run, const task *t)
@@ -270,7 +281,7 @@ void thrum__sim_free_scratch(task_run *run, int number, size_t bytes);
 /* The longest path, each task as fast as can be. Uses `finish`, a number for each task. */
 double thrum__sim_critical_path(const task_run *run, double *finish);
 /* The least time in which `units` of each kind could do all tasks, if they could be cut into parts: seconds[task * kinds + kind],
- * INFINITY where it cannot run. Exact for up to two kinds that have units; beyond, the best that was found among bounds that hold.
+ * INFINITY where it cannot run. Exact for up to two kinds that have units; beyond, the highest that was found of bounds that hold.
  * Negative: no memory. */
 double thrum__area_bound(const double *seconds, int tasks, int kinds, const int *units);
 

@@ -147,7 +147,7 @@ static void fill_nodes(task_run *run)
     }
 }
 
-static void add_way(const task_run *run, int from, int to, link *sum)
+static void add_way(const task_run *run, int from, int to, road *sum)
 {
     const thrum__way *way = &run->layout.ways[from * run->world.nodes + to];
     double per_byte = 0;
@@ -192,10 +192,8 @@ static void fill_pieces(task_run *run)
 {
     for (int i = 0; i < run->workload->data_count; i++) {
         run->pieces[i].bytes = run->workload->data[i].bytes;
-        if (!run->workload->data[i].written)
-            continue;
-        run_replica(run, &run->pieces[i], 0)->valid = true;
-        run->pieces[i].valid = 1;
+        if (run->workload->data[i].written)
+            run_set_valid(run, &run->pieces[i], 0, true);
     }
 }
 

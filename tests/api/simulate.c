@@ -63,7 +63,9 @@ static int task(int of, double work, enum thrum_mode mode, int piece, enum thrum
                                       .worker = -1,
                                       .bucket = THRUM_NO_BUCKET,
                                       .access = access,
-                                      .access_count = !mode ? 0 : !mode2 ? 1 : 2});
+                                      .access_count = !mode    ? 0
+                                                      : !mode2 ? 1
+                                                               : 2});
 }
 
 static int plain(int of, double work)
@@ -425,8 +427,9 @@ TEST(a_task_can_say_itself_how_long_it_takes)
 
 /* ---- Noise and seeds ------------------------------------------------------------------------------------------------------- */
 
-static const char noisy[] = "cores count=3\ndevice gpu count=2 arch=emu workers=2 bandwidth=1MB/s latency=1ms memory=5KB\n"
-                            "root bandwidth=1.5MB/s\nspeed * cpu=1000 gpu=5000\nnoise normal:1,0.1";
+static const char noisy[] =
+    "cores count=3\ndevice gpu count=2 arch=emu workers=2 bandwidth=1MB/s latency=1ms memory=5KB\n"
+    "root bandwidth=1.5MB/s\nspeed * cpu=1000 gpu=5000\nnoise normal:1,0.1";
 
 static void fill_random(uint64_t seed, int tasks, bool pins)
 {
@@ -460,8 +463,7 @@ static bool same(const thrum_sim_result *a, const thrum_sim_result *b)
     return a->makespan == b->makespan && a->bytes == b->bytes && a->events == b->events && a->area == b->area &&
            a->critical_path == b->critical_path &&
            memcmp(a->workers, b->workers, (size_t)a->worker_count * sizeof *a->workers) == 0 &&
-           a->link_count == b->link_count &&
-           memcmp(a->links, b->links, (size_t)a->link_count * sizeof *a->links) == 0;
+           a->link_count == b->link_count && memcmp(a->links, b->links, (size_t)a->link_count * sizeof *a->links) == 0;
 }
 
 TEST(equal_seeds_give_equal_results)
@@ -595,7 +597,8 @@ static void watch_data(const thrum_world *world, const thrum_job *job, int node)
 {
     for (int i = 0; i < job->data_count; i++) {
         const thrum_job_data *d = &job->data[i];
-        bool writes = d->mode != THRUM_MODE_R && d->mode != THRUM_MODE_SCRATCH, here = world->is_on(world, d->data, node);
+        bool writes = d->mode != THRUM_MODE_R && d->mode != THRUM_MODE_SCRATCH,
+             here = world->is_on(world, d->data, node);
         if (d->mode != THRUM_MODE_SCRATCH && !here && (writes || !watched.limited))
             complain("what it used is not where it ran", number_of(job));
         for (int other = 0; writes && other < world->nodes; other++)
@@ -917,8 +920,7 @@ TEST(a_trace_is_that_of_a_real_run)
     task(on_gpu, 5, THRUM_MODE_RW, a, 0, 0);
     task(on_cpu, 2, THRUM_MODE_R, a, 0, 0);
     thrum_machine *machine = machine_of(small);
-    thrum_sim_result *r =
-        run(&(thrum_sim){.machine = machine, .workload = workload, .policy = "fifo", .trace = path});
+    thrum_sim_result *r = run(&(thrum_sim){.machine = machine, .workload = workload, .policy = "fifo", .trace = path});
     read_file(path, text, sizeof text);
     assert_contains(text, "\"traceEvents\":[");
     assert_contains(text, "\"lost_events\":\"0\"");
