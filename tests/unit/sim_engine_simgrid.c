@@ -13,6 +13,12 @@
 
 #include <math.h>
 
+/* With sanitizers processes are slow to start. */
+#if SANITIZED_THREAD || defined(__SANITIZE_ADDRESS__)
+enum { SEEDS = 3 };
+#else
+enum { SEEDS = 30 };
+#endif
 enum { AT_BEGIN = -1, MOST = 400, PER_SAYING = 100 };
 
 struct op {
@@ -296,6 +302,130 @@ static void a_simulation_that_fails_says_why(void **state)
     assert_string_equal(thrum_message(NULL), "nothing to be done");
 }
 
+/* ---- Both engines --------------------------------------------------------------------------------------------------- */
+
+enum { RANDOM_WORKERS = 14, RANDOM_NODES = 6, RANDOM_CHANNELS = 9 };
+
+static struct {
+    thrum__stream stream;
+    thrum_place places[RANDOM_WORKERS];
+    thrum__site sites[RANDOM_WORKERS];
+    int kinds[RANDOM_NODES];
+    thrum__channel channels[RANDOM_CHANNELS];
+    thrum__way ways[RANDOM_NODES * RANDOM_NODES];
+    struct op ops[MOST];
+    thrum__layout layout;
+} random_machine;
+
+static int below(int count)
+{
+    return (int)(thrum__draw_bits(&random_machine.stream) % (uint64_t)count);
+}
+
+static double unit(void)
+{
+    return thrum__draw_unit(&random_machine.stream);
+}
+
+/* Over one to four channels, each once. Some have no latency. */
+static thrum__way random_way(void)
+{
+    thrum__way way = {.count = 1 + below(4), .latency = below(4) ? unit() : 0, .via = -1};
+    for (int i = 0, first = below(RANDOM_CHANNELS); i < way.count; i++)
+        way.channel[i] = (first + 2 * i) % RANDOM_CHANNELS;
+    return way;
+}
+
+/* Two memories with cores, and devices: workers are dealt to them in turns. */
+static void draw_machine(void)
+{
+    for (int i = 0; i < RANDOM_NODES; i++)
+        random_machine.kinds[i] = i < 2 ? THRUM__CORE : 0;
+    for (int i = 0; i < RANDOM_WORKERS; i++) {
+        int node = i % RANDOM_NODES;
+        random_machine.places[i] =
+            (thrum_place){i, node < 2 ? THRUM_ARCH_CPU : THRUM_ARCH_EMU, node, node < 2 ? -1 : node - 2};
+        random_machine.sites[i] =
+            (thrum__site){random_machine.places[i], 0, random_machine.kinds[node], random_machine.places[i].device};
+    }
+    for (int i = 0; i < RANDOM_CHANNELS; i++)
+        random_machine.channels[i] = (thrum__channel){below(8) ? 1e9 * (0.1 + unit()) : INFINITY, below(3) == 0};
+    for (int i = 0; i < RANDOM_NODES * RANDOM_NODES; i++)
+        random_machine.ways[i] = random_way();
+    random_machine.layout = (thrum__layout){
+        .worker_count = RANDOM_WORKERS,
+        .node_count = RANDOM_NODES,
+        .device_count = RANDOM_NODES - 2,
+        .channel_count = RANDOM_CHANNELS,
+        .workers = random_machine.sites,
+        .places = random_machine.places,
+        .node_kind = random_machine.kinds,
+        .channels = random_machine.channels,
+        .ways = random_machine.ways,
+    };
+}
+
+static struct op random_copy(int after)
+{
+    int from = below(RANDOM_NODES), to = (from + 1 + below(RANDOM_NODES - 1)) % RANDOM_NODES;
+    return (struct op){after, COPY, from, to, below(10) ? floor(1e9 * unit()) : 0};
+}
+
+/* Each worker does one thing after another, kernels and now and then a copy; others are begun by anything. */
+static void draw_script(void)
+{
+    int last[RANDOM_WORKERS];
+    for (int i = 0; i < RANDOM_WORKERS; i++)
+        last[i] = AT_BEGIN;
+    for (int i = 0; i < MOST; i++) {
+        int worker = below(RANDOM_WORKERS);
+        struct op *op = &random_machine.ops[i];
+        if (below(3) == 0) {
+            *op = random_copy(i ? below(i) : AT_BEGIN);
+            continue;
+        }
+        *op =
+            below(3) ? (struct op){last[worker], KERNEL, worker, 0, below(10) ? unit() : 0} : random_copy(last[worker]);
+        last[worker] = i;
+    }
+}
+
+/* What ends at the same time by adding different numbers is told in an order that a rounding decides. */
+static void compare_orders(const struct outcome *native, const struct outcome *simgrid, uint64_t seed)
+{
+    int told[MOST];
+    for (int i = 0; i < MOST; i++)
+        told[simgrid->order[i]] = i;
+    for (int i = 1; i < MOST; i++) {
+        int before = told[i - 1], after = told[i];
+        if (native->order[before] > native->order[after] && native->ends[before] > native->ends[after] * (1 + 1e-12))
+            fail_msg("seed %d: SimGrid tells of operation %d before %d", (int)seed, before, after);
+    }
+}
+
+static void compare_engines(uint64_t seed)
+{
+    static struct outcome native, simgrid;
+    random_machine.stream = thrum__stream_of(seed, 0);
+    draw_machine();
+    draw_script();
+    struct script script = {&random_machine.layout, random_machine.ops, MOST};
+    play(&script, &thrum__engine_native, &native);
+    simulate(&script, &simgrid);
+    for (int i = 0; i < MOST; i++)
+        if (!(fabs(native.ends[i] - simgrid.ends[i]) <= 1e-9 * native.ends[i]))
+            fail_msg("seed %d: operation %d ends at %.17g, with SimGrid at %.17g", (int)seed, i, native.ends[i],
+                     simgrid.ends[i]);
+    compare_orders(&native, &simgrid, seed);
+}
+
+static void both_engines_agree_on_random_operations(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++)
+        compare_engines(seed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +441,7 @@ int main(void)
         cmocka_unit_test(ends_of_one_moment_come_in_the_order_of_beginning),
         cmocka_unit_test(short_times_after_long_ones_are_kept),
         cmocka_unit_test(a_simulation_that_fails_says_why),
+        cmocka_unit_test(both_engines_agree_on_random_operations),
     };
     return cmocka_run_group_tests(tests, fill_sites, NULL);
 }

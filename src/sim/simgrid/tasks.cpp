@@ -32,12 +32,17 @@ namespace {
 
 struct Work {
     uint64_t ticket;
-    uint64_t order;        // counts what begins
-    sg4::Host *host;       // of a kernel
-    double amount;         // seconds, or bytes
-    const thrum__way *way; // of a copy, from `host` to `target`
-    sg4::Host *target;
+    uint64_t order;                  // counts what begins
+    sg4::Host *host = nullptr;       // of a kernel
+    double amount = 0;               // seconds, or bytes
+    const thrum__way *way = nullptr; // of a copy, from `host` to `target`
+    sg4::Host *target = nullptr;
+    bool started = false;
     sg4::ActivityPtr activity; // held until the simulator has heard of its end: SimGrid uses it after the callback
+
+    Work(uint64_t its_ticket, uint64_t its_order) : ticket(its_ticket), order(its_order)
+    {
+    }
 };
 
 struct LaterFirst {
@@ -69,8 +74,10 @@ struct thrum__engine {
 
 static void start(thrum__engine *engine, Work *work);
 
-static bool is_first_everywhere(const thrum__engine *engine, const Work *copy)
+static bool may_start(const thrum__engine *engine, const Work *copy)
 {
+    if (copy->started)
+        return false;
     for (int i = 0; i < copy->way->count; i++) {
         int channel = copy->way->channel[i];
         if (engine->layout->channels[channel].line && engine->waiting[channel].front() != copy)
@@ -79,7 +86,7 @@ static bool is_first_everywhere(const thrum__engine *engine, const Work *copy)
     return true;
 }
 
-// Gives the lines of the copy to those behind it. One that waits for two of them is first in both after the second.
+// Gives the lines of the copy to those behind it. One that is started may end at once, and so start others of them.
 static void leave_lines(thrum__engine *engine, const Work *copy)
 {
     std::vector<Work *> next;
@@ -94,7 +101,7 @@ static void leave_lines(thrum__engine *engine, const Work *copy)
     }
     std::sort(next.begin(), next.end(), [](const Work *a, const Work *b) { return a->order < b->order; });
     for (Work *it : next)
-        if (is_first_everywhere(engine, it))
+        if (may_start(engine, it))
             start(engine, it);
 }
 
@@ -135,6 +142,7 @@ static void execute(Work *kernel)
 
 static void start(thrum__engine *engine, Work *work)
 {
+    work->started = true;
     if (!work->way && work->amount > 0)
         execute(work);
     else if (!work->way)
@@ -167,7 +175,7 @@ static double now(const thrum__engine *)
 static Work *begin(thrum__engine *engine, uint64_t ticket)
 {
     engine->under_way++;
-    return new Work{ticket, engine->orders++, nullptr, 0, nullptr, nullptr, nullptr};
+    return new Work(ticket, engine->orders++);
 }
 
 static double after(double until, double seconds)
@@ -207,7 +215,7 @@ static int begin_copy(thrum__engine *engine, int from, int to, double bytes, uin
             engine->waiting[copy->way->channel[i]].push_back(copy);
     }
     engine->copies_until = after(engine->copies_until, seconds);
-    if (is_first_everywhere(engine, copy))
+    if (may_start(engine, copy))
         engine->begun.push_back(copy);
     return 0;
 }
@@ -243,16 +251,25 @@ static bool next_end(thrum__engine *engine, uint64_t *ticket)
 
 // ---- The platform ------------------------------------------------------------------------------------------------------
 
-static int workers_of(const thrum__layout *layout, int node)
+static void create_hosts(thrum__engine *engine, sg4::NetZone *zone)
 {
-    return (int)std::count_if(layout->places, layout->places + layout->worker_count,
-                              [node](const thrum_place &place) { return place.node == node; });
+    const thrum__layout *layout = engine->layout;
+    std::vector<int> cores(layout->node_count);
+    for (int i = 0; i < layout->worker_count; i++)
+        cores[layout->places[i].node]++;
+    for (int i = 0; i < layout->node_count; i++) {
+        int shared = layout->node_kind[i] == THRUM__CORE ? std::max(1, cores[i]) : 1;
+        engine->hosts.push_back(zone->create_host("node" + std::to_string(i), 1)->set_core_count(shared)->seal());
+    }
 }
 
-static sg4::Host *create_host(sg4::NetZone *zone, const thrum__layout *layout, int node)
+static std::vector<sg4::Link *> create_links(const thrum__layout *layout, sg4::NetZone *zone)
 {
-    int cores = layout->node_kind[node] == THRUM__CORE ? std::max(1, workers_of(layout, node)) : 1;
-    return zone->create_host("node" + std::to_string(node), 1)->set_core_count(cores)->seal();
+    std::vector<sg4::Link *> links(layout->channel_count);
+    for (int i = 0; i < layout->channel_count; i++)
+        if (std::isfinite(layout->channels[i].bandwidth))
+            links[i] = zone->create_link("channel" + std::to_string(i), layout->channels[i].bandwidth)->seal();
+    return links;
 }
 
 static std::vector<sg4::LinkInRoute> links_of(const thrum__way &way, const std::vector<sg4::Link *> &links)
@@ -264,26 +281,32 @@ static std::vector<sg4::LinkInRoute> links_of(const thrum__way &way, const std::
     return route;
 }
 
-static void build(thrum__engine *engine)
+// None for ways that stop at a node, which nothing goes over whole, nor for those that nothing limits.
+static void create_routes(const thrum__engine *engine, sg4::NetZone *zone, const std::vector<sg4::Link *> &links)
 {
-    const thrum__layout *layout = engine->layout;
-    std::vector<sg4::Link *> links(layout->channel_count);
-    sg4::NetZone *zone = sg4::create_full_zone("machine");
-    for (int i = 0; i < layout->channel_count; i++)
-        if (std::isfinite(layout->channels[i].bandwidth))
-            links[i] = zone->create_link("channel" + std::to_string(i), layout->channels[i].bandwidth)->seal();
-    for (int i = 0; i < layout->node_count; i++)
-        engine->hosts.push_back(create_host(zone, layout, i));
-    for (int i = 0; i < layout->node_count; i++)
-        for (int j = 0; j < layout->node_count; j++) {
-            const auto route = links_of(layout->ways[i * layout->node_count + j], links);
-            if (i != j && !route.empty())
+    int nodes = engine->layout->node_count;
+    for (int i = 0; i < nodes; i++)
+        for (int j = 0; j < nodes; j++) {
+            const thrum__way &way = engine->layout->ways[i * nodes + j];
+            const auto route = links_of(way, links);
+            if (i != j && way.via < 0 && !route.empty())
                 zone->add_route(engine->hosts[i]->get_netpoint(), engine->hosts[j]->get_netpoint(), nullptr, nullptr,
                                 route, false);
         }
+}
+
+static thrum__engine *create_engine(const thrum__layout *layout)
+{
+    auto *engine = new thrum__engine;
+    engine->layout = layout;
+    sg4::NetZone *zone = sg4::create_full_zone("machine");
+    create_hosts(engine, zone);
+    create_routes(engine, zone, create_links(layout, zone));
     zone->seal();
     engine->waiting.resize(layout->channel_count);
     engine->kernels_until.resize(layout->node_count);
+    engine->bell = sg4::Semaphore::create(0);
+    return engine;
 }
 
 static const thrum__engine_ops ops = {"simgrid", open_engine, close_engine, now, begin_kernel, begin_copy, next_end};
@@ -295,10 +318,7 @@ void thrum__tasks_simulate(const thrum__layout *layout, thrum__tasks_body *body,
 {
     thrum__platform_open(STACK_KIB);
     const sg4::Engine *simgrid = sg4::Engine::get_instance();
-    the_engine = new thrum__engine;
-    the_engine->layout = layout;
-    build(the_engine);
-    the_engine->bell = sg4::Semaphore::create(0);
+    the_engine = create_engine(layout);
     simgrid->seal_platform();
     sg4::Activity::on_completion_cb([](const sg4::Activity &it) { end(the_engine, it.get_data<Work>()); });
     sg4::Actor::create("simulator", the_engine->hosts[0], [body, ctx] { body(ctx, &ops); });
