@@ -413,7 +413,7 @@ static void compare_engines(uint64_t seed)
     play(&script, &thrum__engine_native, &native);
     simulate(&script, &simgrid);
     for (int i = 0; i < MOST; i++)
-        if (!(fabs(native.ends[i] - simgrid.ends[i]) <= 1e-9 * native.ends[i]))
+        if (!(fabs(native.ends[i] - simgrid.ends[i]) <= 1e-12 * native.ends[i]))
             fail_msg("seed %d: operation %d ends at %.17g, with SimGrid at %.17g", (int)seed, i, native.ends[i],
                      simgrid.ends[i]);
     compare_orders(&native, &simgrid, seed);
