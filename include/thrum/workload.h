@@ -41,7 +41,9 @@ typedef struct thrum_workload_access {
 typedef struct thrum_workload_task {
     const char *name; /* NULL: that of its codelet */
     int codelet;
-    double work;                 /* in units of which machines do so many a second: operations, cells, bytes */
+    /* In units of which machines do so many a second: operations, cells, bytes. 0: it takes no time, unless the machine says how
+     * long such tasks take whatever their work. */
+    double work;
     int priority, bucket;        /* as in codelet.h; THRUM_NO_BUCKET */
     int worker;                  /* the only one that may run it; -1: any */
     double seconds[THRUM_ARCHS]; /* measured on workers of this kind; 0: not known, the machine says */

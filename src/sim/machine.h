@@ -92,8 +92,8 @@ typedef struct thrum__layout {
 } thrum__layout;
 
 /* 0 or THRUM_ENOMEM, THRUM_EINVAL with a sentence (no worker at all). */
-int thrum__layout_make(const thrum_machine *machine, thrum__layout *layout);
-void thrum__layout_drop(thrum__layout *layout);
+int thrum__machine_layout_make(const thrum_machine *machine, thrum__layout *layout);
+void thrum__machine_layout_drop(thrum__layout *layout);
 
 /* Which row says how fast the codelet is there: its own, else "*"; NULL: none does. */
 const thrum__speed_row *thrum__machine_speed(const thrum_machine *machine, const char *codelet, int kind);

@@ -7,6 +7,8 @@
  */
 #include "sim/task_int.h"
 
+#include <assert.h>
+
 /* ---- The list of replicas by last use ------------------------------------------------------------------------------ */
 
 static void list_take_out(node *n, replica *r)
@@ -58,6 +60,7 @@ static size_t room(const node *n)
 static void get(node *n, size_t bytes)
 {
     n->used += bytes;
+    assert(n->used <= n->memory);
     if (n->used > n->stats.most_used)
         n->stats.most_used = n->used;
 }

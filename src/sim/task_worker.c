@@ -8,6 +8,8 @@
  */
 #include "sim/task_int.h"
 
+#include <assert.h>
+
 /* ---- Calling -------------------------------------------------------------------------------------------------------- */
 
 void thrum__sim_call(task_run *run, worker *w)
@@ -162,9 +164,22 @@ static task *next_task(task_run *run, worker *w)
     }
 }
 
+/* What it reads is on its node, and stays there. */
+static bool all_is_there(const task_run *run, const task *t)
+{
+    for (int i = 0; i < t->shown.data_count; i++) {
+        const use *u = &t->uses[i];
+        const replica *r = run_replica(run, u->data, run_node_of(run, t));
+        if (u->mode != THRUM_MODE_SCRATCH && (r->users == 0 || (u->mode != THRUM_MODE_W && !r->valid)))
+            return false;
+    }
+    return true;
+}
+
 static void begin(task_run *run, worker *w, task *t)
 {
     size_t number = (size_t)(t - run->tasks);
+    assert(all_is_there(run, t));
     w->running = t;
     t->begin = run_now(run);
     thrum__sim_count_begin(run, t);

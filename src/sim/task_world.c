@@ -177,12 +177,9 @@ void thrum__sim_world_init(task_run *run)
 
 static const char *worker_name(const task_run *run, const worker *w, char text[120])
 {
-    const thrum__site *site = &run->layout.workers[w->number];
-    if (w->kind == 0)
-        snprintf(text, 120, "worker %d, which is a core", w->number);
-    else
-        snprintf(text, 120, "worker %d, which is one of device %d (%.60s)", w->number, site->core_of,
-                 run->layout.machine->kinds[site->kind].name);
+    char name[64] = "";
+    thrum_machine_worker(run->layout.machine, w->number, NULL, name);
+    snprintf(text, 120, "worker %d, which is %s,", w->number, name);
     return text;
 }
 
