@@ -5,7 +5,7 @@
  * task_sim.c (a run from its beginning to its end), task_worker.c (how tasks get to workers; compare exec/place.c), task_world.c
  * (what policies see and must not do; exec/world.c, contract.c), task_data.c (how data gets to nodes; exec/stage.c, transfer.c),
  * task_memory.c (room for it; exec/memory.c), task_times.c (how long tasks take), task_bounds.c (how fast it could be at all),
- * task_result.c (idle times, statistics, the trace).
+ * task_result.c (idle times, statistics, the trace), task_simgrid.c (another engine, in another process).
  *
  * Glossary
  *   kind      of workers: 0 are cores, 1 + k the devices of the machine's kind k.
@@ -32,8 +32,8 @@ typedef struct piece piece;
 /* All zeros: nothing is there. So a large table of them costs no memory where it is not touched. */
 typedef struct replica {
     struct replica *older, *newer; /* those of the node that have memory, by last use */
-    uint32_t users;                /* admitted uses, and copies under way from and to it: while there are some, it stays */
-    int piece;                     /* written with `memory` */
+    uint32_t users; /* admitted uses, and copies under way from and to it: while there are some, it stays */
+    int piece;      /* written with `memory` */
     bool valid;
     bool memory;            /* of a device: it has some */
     bool arriving, leaving; /* a copy to it is under way; a copy home, after which it is to be thrown out */
@@ -86,14 +86,14 @@ typedef struct link {
 enum task_state { TASK_WAITS, TASK_QUEUED, TASK_TAKEN, TASK_DONE };
 
 struct task {
-    thrum_job shown; /* first: it is what the policy has */
-    use *uses;       /* as many as shown.data_count */
-    task *next;      /* in a line, a list of arrived ones or of commuters: it is in one of them at most */
-    uint64_t kinds;  /* that can run it, as bits */
-    double begin;    /* of its kernel */
-    int pin;         /* the only worker; -1: any */
-    int worker;      /* that popped it */
-    int waits;       /* for so many tasks */
+    thrum_job shown;  /* first: it is what the policy has */
+    use *uses;        /* as many as shown.data_count */
+    task *next;       /* in a line, a list of arrived ones or of commuters: it is in one of them at most */
+    uint64_t kinds;   /* that can run it, as bits */
+    double begin;     /* of its kernel */
+    int pin;          /* the only worker; -1: any */
+    int worker;       /* that popped it */
+    int waits;        /* for so many tasks */
     uint32_t missing; /* uses that are waited for */
     uint8_t state;
     bool commutes;
@@ -208,6 +208,13 @@ static inline void run_fail(task_run *run, int err)
     if (!run->err)
         run->err = err;
 }
+
+/* ---- task_sim.c, task_simgrid.c --------------------------------------------------------------------------------------- */
+
+/* From the first event to the last, of a run that is laid out and has found its policy. */
+int thrum__sim_run(task_run *run, const thrum__engine_ops *ops, thrum_sim_result **result);
+/* The same in a process of SimGrid's. */
+int thrum__sim_run_in_simgrid(task_run *run, thrum_sim_result **result);
 
 /* ---- task_times.c ----------------------------------------------------------------------------------------------------- */
 

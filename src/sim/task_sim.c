@@ -17,20 +17,17 @@
 static int check(const thrum_sim *sim, thrum_sim_result **result)
 {
     if (!sim || !result)
-        return thrum__fault(THRUM_EINVAL, "thrum_simulate: %s is NULL", sim ? "the place for the result" : "the simulation");
+        return thrum__fault(THRUM_EINVAL, "thrum_simulate: %s is NULL",
+                            sim ? "the place for the result" : "the simulation");
     if (!sim->machine || !sim->workload)
-        return thrum__fault(THRUM_EINVAL, "thrum_simulate: there is no %s: NULL", sim->machine ? "workload" : "machine");
+        return thrum__fault(THRUM_EINVAL, "thrum_simulate: there is no %s: NULL",
+                            sim->machine ? "workload" : "machine");
     if (sim->ahead < 0 || sim->ahead > 1000)
-        return thrum__fault(THRUM_EINVAL, "thrum_simulate: a worker can have 0 to 1000 tasks staged, not %d", sim->ahead);
+        return thrum__fault(THRUM_EINVAL, "thrum_simulate: a worker can have 0 to 1000 tasks staged, not %d",
+                            sim->ahead);
+    if (sim->engine != THRUM_ENGINE_NATIVE && sim->engine != THRUM_ENGINE_SIMGRID)
+        return thrum__fault(THRUM_EINVAL, "thrum_simulate: there is no engine number %d for tasks", (int)sim->engine);
     return 0;
-}
-
-static const thrum__engine_ops *find_engine(thrum_sim_engine engine)
-{
-    if (engine == THRUM_ENGINE_NATIVE)
-        return &thrum__engine_native;
-    thrum__fault(THRUM_EINVAL, "thrum_simulate: there is no engine number %d for tasks", (int)engine);
-    return NULL;
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------------------------------------- */
@@ -86,8 +83,8 @@ static void release(task_run *run)
         thrum__wl_order_drop(&run->order);
     if (run->has_layout)
         thrum__machine_layout_drop(&run->layout);
-    void *tables[] = {run->policy_state, run->codelets, run->tasks,   run->job_data, run->uses,     run->pieces,
-                      run->replicas,     run->nodes,    run->links,   run->workers,  run->sharers,  run->called,
+    void *tables[] = {run->policy_state, run->codelets, run->tasks,   run->job_data,  run->uses,        run->pieces,
+                      run->replicas,     run->nodes,    run->links,   run->workers,   run->sharers,     run->called,
                       run->kinds,        run->expected, run->seconds, run->transfers, run->trace_order, run->trace_end};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
         thrum__free(tables[i]);
@@ -222,7 +219,8 @@ static void fill_task(task_run *run, int number)
     const thrum_codelet *codelet = &run->codelets[about->codelet];
     task *t = &run->tasks[number];
     thrum_job_data *data = &run->job_data[about->first];
-    *t = (task){.uses = &run->uses[about->first], .pin = about->worker, .worker = -1, .waits = run->order.waits[number]};
+    *t =
+        (task){.uses = &run->uses[about->first], .pin = about->worker, .worker = -1, .waits = run->order.waits[number]};
     for (int i = 0; i < about->count; i++) {
         const thrum_workload_access *access = &run->workload->accesses[about->first + (size_t)i];
         fill_use(run, t, i, access);
@@ -268,12 +266,17 @@ static int lay_out(task_run *run)
     return err;
 }
 
-static int begin_policy(task_run *run, const char *text)
+static int find_policy(task_run *run, const char *text)
 {
     run->policy = thrum_policy_find(text);
     if (!run->policy)
         return thrum__last_code();
     run->world.settings = thrum__policy_settings_of(text);
+    return 0;
+}
+
+static int begin_policy(task_run *run)
+{
     run->policy_state = table(run->policy->state_bytes, 1);
     if (!run->policy_state)
         return no_memory(run);
@@ -282,7 +285,7 @@ static int begin_policy(task_run *run, const char *text)
     return err;
 }
 
-static int begin(task_run *run)
+static int prepare(task_run *run)
 {
     int err = lay_out(run);
     if (err)
@@ -293,10 +296,14 @@ static int begin(task_run *run)
         return err;
     fill_all(run);
     err = thrum__sim_times(run);
-    if (err)
-        return err;
-    run->engine = run->ops->open(&run->layout);
-    return run->engine ? begin_policy(run, run->sim->policy ? run->sim->policy : "fifo") : thrum__last_code();
+    return err ? err : find_policy(run, run->sim->policy ? run->sim->policy : "fifo");
+}
+
+static int begin(task_run *run, const thrum__engine_ops *ops)
+{
+    run->ops = ops;
+    run->engine = ops->open(&run->layout);
+    return run->engine ? begin_policy(run) : thrum__last_code();
 }
 
 /* ---- Running -------------------------------------------------------------------------------------------------------------------- */
@@ -338,18 +345,22 @@ static int finish(task_run *run, thrum_sim_result **result)
     return 0;
 }
 
+int thrum__sim_run(task_run *run, const thrum__engine_ops *ops, thrum_sim_result **result)
+{
+    int err = begin(run, ops);
+    if (!err)
+        err = go(run);
+    return err ? err : finish(run, result);
+}
+
 static int simulate_policy(const thrum_sim *sim, thrum_sim_result **result)
 {
-    task_run run = {.sim = sim,
-                    .workload = sim->workload,
-                    .depth = sim->ahead + 1,
-                    .free_transfer = NO_TRANSFER,
-                    .ops = find_engine(sim->engine)};
-    int err = run.ops ? begin(&run) : thrum__last_code();
-    if (!err)
-        err = go(&run);
-    if (!err)
-        err = finish(&run, result);
+    task_run run = {.sim = sim, .workload = sim->workload, .depth = sim->ahead + 1, .free_transfer = NO_TRANSFER};
+    int err = prepare(&run);
+    if (!err && sim->engine == THRUM_ENGINE_SIMGRID)
+        err = thrum__sim_run_in_simgrid(&run, result);
+    else if (!err)
+        err = thrum__sim_run(&run, &thrum__engine_native, result);
     release(&run);
     return err;
 }
