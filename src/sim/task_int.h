@@ -5,7 +5,8 @@
  * task_sim.c (a run from its beginning to its end), task_worker.c (how tasks get to workers; compare exec/place.c), task_world.c
  * (what policies see and must not do; exec/world.c, contract.c), task_data.c (how data gets to nodes; exec/stage.c, transfer.c),
  * task_memory.c (room for it; exec/memory.c), task_times.c (how long tasks take), task_bounds.c (how fast it could be at all),
- * task_result.c (idle times, statistics, the trace), task_simgrid.c (another engine, in another process).
+ * task_result.c (idle times, statistics, the trace), task_simgrid.c (another engine, in another process), task_steal.c (the policy
+ * "steal").
  *
  * Glossary
  *   kind      of workers: 0 are cores, 1 + k the devices of the machine's kind k.
@@ -277,6 +278,11 @@ double thrum__sim_critical_path(const task_run *run, double *finish);
  * INFINITY where it cannot run. Exact for up to two kinds that have units; beyond, the best that was found among bounds that hold.
  * Negative: no memory. */
 double thrum__area_bound(const double *seconds, int tasks, int kinds, const int *units);
+
+/* ---- task_steal.c ------------------------------------------------------------------------------------------------------- */
+
+/* The whole run, with a result, for the policy "steal". Tables and times have been filled in; there is no engine. */
+int thrum__sim_steal(task_run *run, thrum_sim_result **result);
 
 /* ---- task_result.c ------------------------------------------------------------------------------------------------------ */
 

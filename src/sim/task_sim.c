@@ -14,6 +14,11 @@
 
 /* ---- What is asked for --------------------------------------------------------------------------------------------------- */
 
+static bool is_stealing(const char *policy)
+{
+    return policy && strncmp(policy, "steal", 5) == 0 && (policy[5] == '\0' || policy[5] == ';');
+}
+
 static int check(const thrum_sim *sim, thrum_sim_result **result)
 {
     if (!sim || !result)
@@ -27,6 +32,10 @@ static int check(const thrum_sim *sim, thrum_sim_result **result)
                             sim->ahead);
     if (sim->engine != THRUM_ENGINE_NATIVE && sim->engine != THRUM_ENGINE_SIMGRID)
         return thrum__fault(THRUM_EINVAL, "thrum_simulate: there is no engine number %d for tasks", (int)sim->engine);
+    if (sim->engine == THRUM_ENGINE_SIMGRID && is_stealing(sim->policy))
+        return thrum__fault(THRUM_EINVAL,
+                            "thrum_simulate: the policy 'steal' moves no data and has a clock of its own; the SimGrid "
+                            "engine is for the other policies");
     return 0;
 }
 
@@ -285,7 +294,7 @@ static int begin_policy(task_run *run)
     return err;
 }
 
-static int prepare(task_run *run)
+static int begin(task_run *run)
 {
     int err = lay_out(run);
     if (err)
@@ -295,11 +304,10 @@ static int prepare(task_run *run)
     if (err)
         return err;
     fill_all(run);
-    err = thrum__sim_times(run);
-    return err ? err : find_policy(run, run->sim->policy ? run->sim->policy : "fifo");
+    return thrum__sim_times(run);
 }
 
-static int begin(task_run *run, const thrum__engine_ops *ops)
+static int begin_engine(task_run *run, const thrum__engine_ops *ops)
 {
     run->ops = ops;
     run->engine = ops->open(&run->layout);
@@ -347,35 +355,33 @@ static int finish(task_run *run, thrum_sim_result **result)
 
 int thrum__sim_run(task_run *run, const thrum__engine_ops *ops, thrum_sim_result **result)
 {
-    int err = begin(run, ops);
+    int err = begin_engine(run, ops);
     if (!err)
         err = go(run);
     return err ? err : finish(run, result);
 }
 
-static int simulate_policy(const thrum_sim *sim, thrum_sim_result **result)
+static int run_policy(task_run *run, thrum_sim_result **result)
 {
-    task_run run = {.sim = sim, .workload = sim->workload, .depth = sim->ahead + 1, .free_transfer = NO_TRANSFER};
-    int err = prepare(&run);
-    if (!err && sim->engine == THRUM_ENGINE_SIMGRID)
-        err = thrum__sim_run_in_simgrid(&run, result);
-    else if (!err)
-        err = thrum__sim_run(&run, &thrum__engine_native, result);
-    release(&run);
-    return err;
+    int err = find_policy(run, run->sim->policy ? run->sim->policy : "fifo");
+    if (err)
+        return err;
+    return run->sim->engine == THRUM_ENGINE_SIMGRID ? thrum__sim_run_in_simgrid(run, result)
+                                                    : thrum__sim_run(run, &thrum__engine_native, result);
 }
 
-static bool is_stealing(const char *policy)
+static int simulate(const thrum_sim *sim, thrum_sim_result **result)
 {
-    return policy && strncmp(policy, "steal", 5) == 0 && (policy[5] == '\0' || policy[5] == ';');
+    task_run run = {.sim = sim, .workload = sim->workload, .depth = sim->ahead + 1, .free_transfer = NO_TRANSFER};
+    int err = begin(&run);
+    if (!err)
+        err = is_stealing(sim->policy) ? thrum__sim_steal(&run, result) : run_policy(&run, result);
+    release(&run);
+    return err;
 }
 
 int thrum_simulate(const thrum_sim *sim, thrum_sim_result **result)
 {
     int err = check(sim, result);
-    if (err)
-        return err;
-    if (is_stealing(sim->policy))
-        return thrum__fault(THRUM_EINVAL, "thrum_simulate: 'steal' is not simulated");
-    return simulate_policy(sim, result);
+    return err ? err : simulate(sim, result);
 }
