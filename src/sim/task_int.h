@@ -5,7 +5,8 @@
  * task_sim.c (a run from its beginning to its end), task_worker.c (how tasks get to workers; compare exec/place.c), task_world.c
  * (what policies see and must not do; exec/world.c, contract.c), task_data.c (how data gets to nodes; exec/stage.c, transfer.c),
  * task_memory.c (room for it; exec/memory.c), task_times.c (how long tasks take), task_bounds.c (how fast it could be at all),
- * task_result.c (idle times, statistics, the trace), task_steal.c (the policy "steal").
+ * task_result.c (idle times, statistics, the trace), task_simgrid.c (another engine, in another process), task_steal.c (the policy
+ * "steal").
  *
  * Glossary
  *   kind      of workers: 0 are cores, 1 + k the devices of the machine's kind k.
@@ -219,6 +220,13 @@ static inline void run_fail(task_run *run, int err)
     if (!run->err)
         run->err = err;
 }
+
+/* ---- task_sim.c, task_simgrid.c --------------------------------------------------------------------------------------- */
+
+/* From the first event to the last, of a run that is laid out and has found its policy. */
+int thrum__sim_run(task_run *run, const thrum__engine_ops *ops, thrum_sim_result **result);
+/* The same in a process of SimGrid's. */
+int thrum__sim_run_in_simgrid(task_run *run, thrum_sim_result **result);
 
 /* ---- task_times.c ----------------------------------------------------------------------------------------------------- */
 
