@@ -824,6 +824,72 @@ TEST(a_policy_that_wakes_nobody_is_asked_once_more)
     thrum_sim_result_free(r);
 }
 
+/* ---- Idle, and why ---------------------------------------------------------------------------------------------------------- */
+
+/* A policy that gives worker 1 nothing before a task has ended. */
+static thrum_job *pop_late(void *state, const thrum_world *world, int worker)
+{
+    bad *b = state;
+    if (worker == 1 && !b->last)
+        return NULL;
+    for (int i = 0; i < b->count; i++) {
+        thrum_job *job = b->jobs[i];
+        if (!job || !world->can_run(world, job, worker))
+            continue;
+        b->jobs[i] = NULL;
+        return job;
+    }
+    return NULL;
+}
+
+static void late_done(void *state, const thrum_world *world, const thrum_job *job, int worker, double seconds)
+{
+    bad *b = state;
+    (void)worker, (void)seconds;
+    b->last = (thrum_job *)(uintptr_t)job;
+    world->wake(world, 1);
+}
+
+static const thrum_policy late = {
+    .name = "late", .state_bytes = sizeof(bad), .push = bad_push, .pop = pop_late, .done = late_done};
+
+/* Worker 0 runs from 0 to 2 and to 5, worker 1 from 2 to 3. It was held for 2 s, and finished when the last task began, at 2. */
+TEST(a_worker_is_held_while_something_is_ready_that_it_does_not_get)
+{
+    assert_int_equal(thrum_policy_register(&late), 0);
+    begin();
+    int c = codelet("c", CPU);
+    plain(c, 2);
+    plain(c, 3);
+    plain(c, 1);
+    thrum_sim_result *r = run_on("cores count=2\nspeed * cpu=1", "late", 0);
+    assert_near(r->makespan, 5);
+    assert_near(r->workers[0].busy, 5);
+    assert_near(r->workers[1].held, 2);
+    assert_near(r->workers[1].busy, 1);
+    assert_near(r->workers[1].starved, 0);
+    assert_near(r->workers[1].finished, 2);
+    assert_true(r->workers[1].refused >= 1);
+    thrum_sim_result_free(r);
+}
+
+/* The same where the task is for worker 1 alone; for worker 0 there is nothing after its own. */
+TEST(what_is_ready_for_one_worker_holds_that_one)
+{
+    begin();
+    int c = codelet("c", CPU);
+    add(&(thrum_workload_task){.codelet = c, .work = 2, .worker = 0, .bucket = -1});
+    add(&(thrum_workload_task){.codelet = c, .work = 3, .worker = 1, .bucket = -1});
+    thrum_sim_result *r = run_on("cores count=3\nspeed * cpu=1", "late", 0);
+    assert_near(r->makespan, 5);
+    assert_near(r->workers[0].finished, 3);
+    assert_near(r->workers[1].held, 2);
+    assert_near(r->workers[1].busy, 3);
+    assert_near(r->workers[2].held, 0);
+    assert_near(r->workers[2].finished, 5);
+    thrum_sim_result_free(r);
+}
+
 /* ---- Errors ------------------------------------------------------------------------------------------------------------------- */
 
 static void expect_error(const char *lines, thrum_sim sim, int code, const char *sentence)
@@ -959,6 +1025,8 @@ int main(void)
         cmocka_unit_test(every_policy_does_all_tasks_once_and_in_order),
         cmocka_unit_test(a_policy_that_breaks_its_contract_is_told_so),
         cmocka_unit_test(a_policy_that_wakes_nobody_is_asked_once_more),
+        cmocka_unit_test(a_worker_is_held_while_something_is_ready_that_it_does_not_get),
+        cmocka_unit_test(what_is_ready_for_one_worker_holds_that_one),
         cmocka_unit_test(what_cannot_be_simulated_is_refused_with_a_sentence),
         cmocka_unit_test(a_policy_reports_what_it_has_counted),
         cmocka_unit_test(a_trace_is_that_of_a_real_run),
