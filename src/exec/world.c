@@ -245,6 +245,14 @@ static bool is_on(const thrum_world *world, const thrum_data *data, int node)
     return is_node(world, node) && where(world, data) >> node & 1;
 }
 
+/* What a kernel waits for is wanted at once: nothing that it pops is ahead of time, however much is staged. Only a place's own
+ * worker pops and is done. */
+static bool is_ahead(const thrum_world *world, int worker)
+{
+    const place *pl = is_worker(world, worker) ? &of(world)->place[worker] : NULL;
+    return pl && pl->staged > 0 && pl->nested == 0;
+}
+
 static void prefetch(const thrum_world *world, thrum_job *job, int node)
 {
     thrum__places *places = of(world);
@@ -293,6 +301,7 @@ void thrum__world_init(thrum__places *places)
                                   .is_on = is_on,
                                   .where = where,
                                   .link_seconds = link_seconds,
+                                  .is_ahead = is_ahead,
                                   .prefetch = prefetch,
                                   .wake = wake};
 }

@@ -403,7 +403,8 @@ static const thrum_codelet nesting = {.name = "nesting", .cpu = run_flow_inside}
 /* Whoever waits does what was put aside for it. */
 TEST(kernels_on_processors_may_wait_for_flows_of_their_own)
 {
-    static const char *const policies[] = {"fifo", "prio", "random", "ws", "lws", "dmda", "dmdas"};
+    static const char *const policies[] = {"fifo", "prio",  "random",     "ws",          "lws",
+                                           "dmda", "dmdas", "heteroprio", "laheteroprio"};
     for (size_t p = 0; p < sizeof policies / sizeof policies[0]; p++) {
         thrum_executor *ex = executor_of(policies[p], "cpu:1,emu:1");
         nested_on = ex;
