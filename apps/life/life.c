@@ -125,7 +125,8 @@ static int prepare(void *self, thrum_executor *ex)
     int err = 0;
     life->room = thrum_data_block(ex, NULL, 0, 0, room, room, room, 1);
     for (size_t i = 0; i < count && !err; i++) {
-        fill_block(life, &life->blocks[i]);
+        if (!life->setup.timing)
+            fill_block(life, &life->blocks[i]);
         err = register_block(&life->blocks[i], ex);
     }
     return life->room ? err : THRUM_ENOMEM;

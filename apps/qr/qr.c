@@ -47,7 +47,8 @@ static int register_rest(struct qr *qr, thrum_executor *ex)
 static int prepare(void *self, thrum_executor *ex)
 {
     struct qr *qr = self;
-    app_tiles_fill(&qr->a, qr_element, qr);
+    if (!qr->setup.timing)
+        app_tiles_fill(&qr->a, qr_element, qr);
     int err = app_tiles_register(&qr->a, ex, "A");
     return err ? err : register_rest(qr, ex);
 }

@@ -94,7 +94,8 @@ THRUM_API int thrum_loop_simulate(thrum_executor *ex, const thrum_loop_sim *sim,
  * the only copy. Content stays where it is when the last task has ended.
  *
  * The policy "steal" is none: it is the executor's own work stealing (no data moves), with its rules about who searches and who
- * sleeps, checked at every event: see `searching` and `bound_broken` below.
+ * sleeps, checked at every event: see `rule_broken` below. Settings: rule=thrum or taskflow, attempts of a round (ten times the
+ * workers), attempt (100ns), wake (5us). A task for both kinds of workers goes to cores.
  *
  * Runs are deterministic: the same description and seed give the same result to the last digit. One run uses one thread; any
  * number of them may run at the same time. */
@@ -143,12 +144,12 @@ typedef struct thrum_sim_result {
     thrum_sim_worker *workers;
     thrum_sim_link *links; /* those that something went over */
     thrum_sim_node *nodes;
-    /* Of "steal": the most and, while some worker was busy and another slept, the fewest searching at once; steals and attempts in
-     * vain; the makespan that the theory allows (Taskflow, theorem 3), and whether the rule that one searches while one is busy was
-     * broken at some event (lemma 1), which would be a fault of thrum's. */
+    /* Of "steal": how many searched at once, at most; steals, and attempts in vain; of stretches of time without work, the most
+     * attempts in vain as a share of what theory allows (Taskflow, theorem 3), at most 1; and whether the rule about who searches
+     * (lemma 1, or thrum's own) was broken at some event, which would be a fault of thrum's. */
     int most_searching;
     uint64_t steals, wasted_steals;
-    double theory_bound;
+    double worst_waste;
     bool rule_broken;
 } thrum_sim_result;
 

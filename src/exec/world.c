@@ -231,15 +231,16 @@ static double transfer_seconds(const thrum_world *world, const thrum_job *job, i
     return sum;
 }
 
+/* An executor has no more than 64 nodes. */
+static uint64_t where(const thrum_world *world, const thrum_data *data)
+{
+    (void)world;
+    return atomic_load_explicit(&data->replicas->where, memory_order_relaxed);
+}
+
 static bool is_on(const thrum_world *world, const thrum_data *data, int node)
 {
-    thrum__places *places = of(world);
-    if (!is_node(world, node))
-        return false;
-    thrum__lock_take(&places->lock);
-    bool there = data->replicas->of[node].state != THRUM_INVALID;
-    thrum__lock_give(&places->lock);
-    return there;
+    return is_node(world, node) && where(world, data) >> node & 1;
 }
 
 static void prefetch(const thrum_world *world, thrum_job *job, int node)
@@ -288,6 +289,7 @@ void thrum__world_init(thrum__places *places)
                                   .seconds = seconds,
                                   .transfer_seconds = transfer_seconds,
                                   .is_on = is_on,
+                                  .where = where,
                                   .link_seconds = link_seconds,
                                   .prefetch = prefetch,
                                   .wake = wake};

@@ -92,6 +92,14 @@ static inline bool fake_is_on(const thrum_world *world, const thrum_data *data, 
     return fake->on[(const char *)data - fake->pieces][node];
 }
 
+static inline uint64_t fake_where(const thrum_world *world, const thrum_data *data)
+{
+    uint64_t nodes = 0;
+    for (int node = 0; node < world->nodes; node++)
+        nodes |= (uint64_t)fake_is_on(world, data, node) << node;
+    return nodes;
+}
+
 static inline double fake_link_seconds(const thrum_world *world, int from, int to, size_t bytes)
 {
     return from == to ? 0 : fake_of(world)->second_per_byte[from][to] * (double)bytes;
@@ -152,6 +160,7 @@ static inline void fake_make(fake_world *fake, const thrum_policy *policy, int c
                                    .seconds = fake_seconds,
                                    .transfer_seconds = fake_transfer_seconds,
                                    .is_on = fake_is_on,
+                                   .where = fake_where,
                                    .link_seconds = fake_link_seconds,
                                    .prefetch = fake_prefetch,
                                    .wake = fake_wake},
