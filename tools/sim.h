@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * thrum sim: what its files share. sim.c reads the command line, sim_plan.c makes the rows of a sweep out of it, sim_rows.c
- * simulates them on all cores, sim_print.c tells what came out, sim_plot.c draws, sim_calibrate.c describes this machine.
+ * simulates them on all cores, sim_print.c tells what came out, sim_plot.c draws.
  */
 #ifndef THRUM_TOOLS_SIM_H
 #define THRUM_TOOLS_SIM_H
@@ -19,7 +19,7 @@ struct sim_request {
     const char *app, *n, *tile, *steps, *on_device, *workload, *shape; /* lists: app, n, tile */
     const char *policy, *formula, *l;                                  /* lists */
     const char *seed, *runs, *ahead, *engine;
-    const char *trace, *csv, *plot, *write_workload, *calibrate;
+    const char *trace, *csv, *plot, *write_workload;
     bool json, machines;
 };
 
@@ -101,10 +101,5 @@ int sim_write_csv(const char *path, const struct sim_plan *plan);
 
 /* Makespan (mean, least and most over the seeds) and bytes, by policy, a panel for each work: PATH.gp and PATH.svg. An exit code. */
 int sim_plot_draw(const char *path, const struct sim_plan *plan);
-
-/* ---- sim_calibrate.c ------------------------------------------------------------------------------------------------- */
-
-/* Writes a description of this machine: see there. An exit code. */
-int sim_calibrate(const char *path);
 
 #endif

@@ -40,8 +40,8 @@ typedef struct copy {
     const thrum__way *way;
     uint64_t ticket, number;
     double bytes;
-    int blocked;                /* lines of its way at whose head it is not */
-    int next[THRUM__WAY_MOST];  /* behind it in the line of the way's channel, or NONE; [0]: among those that are free */
+    int blocked;               /* lines of its way at whose head it is not */
+    int next[THRUM__WAY_MOST]; /* behind it in the line of the way's channel, or NONE; [0]: among those that are free */
 } copy;
 
 /* One that has begun. */
@@ -483,7 +483,7 @@ static bool engine_next(thrum__engine *e, uint64_t *ticket)
             flow_share(e, f);
             continue;
         }
-        *ticket = f                ? flow_end(e, f)
+        *ticket = f                  ? flow_end(e, f)
                   : place >= workers ? device_end(e, &e->devices[place - workers])
                                      : core_end(e, place);
         return true;

@@ -118,8 +118,8 @@ static inline void thrum__events_again(thrum__events *events, double time)
 static inline void thrum__events_put(thrum__events *events, uint64_t place, double time, uint64_t number)
 {
     /* -0.0 + 0.0 is 0.0: the bits of -0.0 would be beyond all others. */
-    thrum__events_play(
-        events, place, (thrum__event_key){thrum__event_bits(time + 0.0), number * THRUM__EVENT_PLACES + place});
+    thrum__events_play(events, place,
+                       (thrum__event_key){thrum__event_bits(time + 0.0), number * THRUM__EVENT_PLACES + place});
 }
 
 static inline void thrum__events_remove(thrum__events *events, uint64_t place)

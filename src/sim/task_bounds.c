@@ -6,7 +6,7 @@
  * done soonest? For two kinds the answer is to give one of them what it is comparatively best at, task by task in this order, until
  * both are done at the same time. For more there is the dual problem. Give each kind a price for a second of its units, of which
  * all together cost 1; then a task costs what it costs on the kind where it is cheapest, and all tasks together are a lower bound,
- * whatever the prices. Prices are moved from one kind to another as long as the bound rises.
+ * whatever the prices. The best prices are searched for until the bound is as good as exact, or for a while.
  */
 #include "sim/task_int.h"
 
@@ -107,76 +107,104 @@ static double bound_of_two(const double *seconds, int tasks, int kinds, const in
 
 /* ---- More kinds --------------------------------------------------------------------------------------------------------------- */
 
-enum { KINDS_MOST = 64 };
+enum { KINDS_MOST = 64, STEPS_MOST = 1500 };
 
+/* Prices: the units of used kind k cost price[k] together; the last one's follows, since all cost 1. */
 typedef struct dual {
     const double *seconds;
-    int tasks, kinds;
-    const int *units;
-    double price[KINDS_MOST]; /* of one unit */
+    int tasks, kinds, count; /* count: of those that are used */
+    const int *units, *used;
+    double price[KINDS_MOST];
+    double load
+        [KINDS_MOST]; /* seconds of each unit, if all tasks go where they are cheapest: how the bound rises with a price */
 } dual;
 
-static double cost(const dual *d)
+static double cost(dual *d)
 {
     double sum = 0;
+    for (int k = 0; k < d->count; k++)
+        d->load[k] = 0;
     for (int i = 0; i < d->tasks; i++) {
-        double least = INFINITY;
-        for (int k = 0; k < d->kinds; k++) {
-            double seconds = d->seconds[(size_t)i * (size_t)d->kinds + (size_t)k];
-            if (!isinf(seconds))
-                least = fmin(least, d->price[k] * seconds);
+        double least = INFINITY, part = 0;
+        int cheapest = 0;
+        for (int k = 0; k < d->count; k++) {
+            double each = d->seconds[(size_t)i * (size_t)d->kinds + (size_t)d->used[k]] / d->units[d->used[k]];
+            if (isinf(each) || d->price[k] * each >= least)
+                continue;
+            least = d->price[k] * each;
+            cheapest = k;
+            part = each;
         }
         sum += least;
+        d->load[cheapest] += part;
     }
     return sum;
 }
 
-/* What `a` and `b` have together is shared so that a's units have this much of it. */
-static double cost_with(dual *d, int a, int b, double both, double share)
-{
-    d->price[a] = both * share / d->units[a];
-    d->price[b] = both * (1 - share) / d->units[b];
-    return cost(d);
-}
+/* An ellipsoid around the prices at which the bound is highest: its centre, and its matrix. With each step the half of it goes in
+ * which they cannot be (Shor; Yudin and Nemirovski). */
+typedef struct ellipsoid {
+    int n;
+    double centre[KINDS_MOST], matrix[KINDS_MOST * KINDS_MOST];
+} ellipsoid;
 
-/* The cost is a concave function of the share: the interval around its top is made smaller by the golden section. */
-static double raise(dual *d, int a, int b)
+/* Keeps the half in this direction; returns how far it reaches there. */
+static double halve(ellipsoid *e, const double *direction)
 {
-    enum { STEPS = 40 };
-    const double golden = 0.6180339887498949;
-    double both = d->price[a] * d->units[a] + d->price[b] * d->units[b], low = 0, high = 1;
-    double left = high - golden, right = low + golden;
-    double at_left = cost_with(d, a, b, both, left), at_right = cost_with(d, a, b, both, right);
-    for (int i = 0; i < STEPS; i++) {
-        if (at_left < at_right) {
-            low = left;
-            left = right;
-            at_left = at_right;
-            right = low + golden * (high - low);
-            at_right = cost_with(d, a, b, both, right);
-        } else {
-            high = right;
-            right = left;
-            at_right = at_left;
-            left = high - golden * (high - low);
-            at_left = cost_with(d, a, b, both, left);
-        }
+    double along[KINDS_MOST], square = 0, n = e->n;
+    for (int i = 0; i < e->n; i++) {
+        along[i] = 0;
+        for (int j = 0; j < e->n; j++)
+            along[i] += e->matrix[i * e->n + j] * direction[j];
+        square += along[i] * direction[i];
     }
-    return cost_with(d, a, b, both, at_left > at_right ? left : right);
+    double reach = sqrt(fmax(square, 0));
+    for (int i = 0; i < e->n && reach > 0; i++) {
+        along[i] /= reach;
+        e->centre[i] += along[i] / (n + 1);
+    }
+    for (int i = 0; i < e->n && reach > 0; i++)
+        for (int j = i; j < e->n; j++) /* rounding must not make it lopsided: that would grow */
+            e->matrix[i * e->n + j] = e->matrix[j * e->n + i] =
+                n * n / (n * n - 1) * (e->matrix[i * e->n + j] - 2 / (n + 1) * along[i] * along[j]);
+    return reach;
 }
 
-static double bound_of_many(const double *seconds, int tasks, int kinds, const int *units, int used_count)
+/* The prices of the centre. False: one is below 0, and the direction leads away from that. */
+static bool set_prices(dual *d, const ellipsoid *e, double *direction)
 {
-    enum { ROUNDS = 4 };
-    dual d = {.seconds = seconds, .tasks = tasks, .kinds = kinds, .units = units};
-    double best = 0;
-    for (int k = 0; k < kinds; k++)
-        d.price[k] = units[k] ? 1.0 / used_count / units[k] : INFINITY;
-    for (int round = 0; round < ROUNDS; round++)
-        for (int a = 0; a < kinds; a++)
-            for (int b = a + 1; b < kinds; b++)
-                if (units[a] && units[b])
-                    best = fmax(best, raise(&d, a, b));
+    double rest = 1;
+    int negative = -1;
+    for (int i = 0; i < e->n; i++) {
+        d->price[i] = e->centre[i];
+        rest -= e->centre[i];
+        negative = e->centre[i] < 0 ? i : negative;
+    }
+    d->price[e->n] = rest;
+    negative = rest < 0 ? e->n : negative;
+    for (int i = 0; i < e->n; i++)
+        direction[i] = negative == e->n ? -1 : negative == i ? 1 : 0;
+    return negative < 0;
+}
+
+static double bound_of_many(dual *d)
+{
+    ellipsoid e = {.n = d->count - 1};
+    double best = 0, direction[KINDS_MOST], reach = INFINITY;
+    for (int i = 0; i < e.n; i++) {
+        e.centre[i] = 1.0 / d->count;
+        e.matrix[i * e.n + i] = 1; /* all prices are within 1 of that */
+    }
+    for (int step = 0; step < STEPS_MOST && reach > 1e-9 * best; step++) {
+        if (!set_prices(d, &e, direction)) {
+            halve(&e, direction);
+            continue;
+        }
+        best = fmax(best, cost(d));
+        for (int i = 0; i < e.n; i++)
+            direction[i] = d->load[i] - d->load[e.n];
+        reach = halve(&e, direction);
+    }
     return best;
 }
 
@@ -188,6 +216,8 @@ double thrum__area_bound(const double *seconds, int tasks, int kinds, const int 
             used[count++] = k;
     if (count == 1)
         return sum_of_one(seconds, tasks, kinds, used[0]) / units[used[0]];
-    return count == 2 ? bound_of_two(seconds, tasks, kinds, units, used)
-                      : bound_of_many(seconds, tasks, kinds, units, count);
+    if (count == 2)
+        return bound_of_two(seconds, tasks, kinds, units, used);
+    return bound_of_many(
+        &(dual){.seconds = seconds, .tasks = tasks, .kinds = kinds, .count = count, .units = units, .used = used});
 }

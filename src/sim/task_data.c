@@ -46,7 +46,7 @@ bool thrum__sim_transfer_begin(task_run *run, piece *p, int from, int to)
     run_replica(run, p, from)->users++;
     run_replica(run, p, to)->users++;
     p->under_way++;
-    link *l = &run->links[from * run->world.nodes + to];
+    road *l = &run->links[from * run->world.nodes + to];
     if (l->under_way++ == 0)
         l->since = run_now(run);
     l->copies++;
@@ -54,12 +54,6 @@ bool thrum__sim_transfer_begin(task_run *run, piece *p, int from, int to)
     run->copies++;
     run->bytes += p->bytes;
     return true;
-}
-
-static void set_valid(piece *p, replica *r, bool valid)
-{
-    p->valid += valid - r->valid;
-    r->valid = valid;
 }
 
 /* It was on its way home so that it can be thrown out: if nobody has come to use it, it goes. */
@@ -81,7 +75,7 @@ void thrum__sim_transfer_ended(task_run *run, int number)
     transfer t = run->transfers[number];
     piece *p = &run->pieces[t.piece];
     replica *to = run_replica(run, p, t.to);
-    link *l = &run->links[t.from * run->world.nodes + t.to];
+    road *l = &run->links[t.from * run->world.nodes + t.to];
     run->transfers[number].next = run->free_transfer;
     run->free_transfer = number;
     if (--l->under_way == 0)
@@ -91,7 +85,7 @@ void thrum__sim_transfer_ended(task_run *run, int number)
     to->users--;
     p->under_way--;
     thrum__sim_is_newest(run, t.to, to);
-    set_valid(p, to, true);
+    run_set_valid(run, p, t.to, true);
     leave(run, p, t.from);
     go_on(run, p);
     thrum__sim_serve_line(run, t.from);
@@ -222,11 +216,13 @@ void thrum__sim_stage(task_run *run, task *t)
 
 static void invalidate_others(task_run *run, piece *p, int here)
 {
-    for (int number = 0; number < run->world.nodes && p->valid > 0; number++) {
+    int others = p->valid - run_replica(run, p, here)->valid;
+    for (int number = 0; number < run->world.nodes && others > 0; number++) {
         replica *r = run_replica(run, p, number);
         if (number == here || !r->valid)
             continue;
-        set_valid(p, r, false);
+        others--;
+        run_set_valid(run, p, number, false);
         thrum__sim_is_oldest(run, number, r);
     }
 }
@@ -240,9 +236,8 @@ static void end_use(task_run *run, const use *u, int here)
         return;
     }
     if (use_writes(u)) {
-        set_valid(p, r, false);
         invalidate_others(run, p, here);
-        set_valid(p, r, true);
+        run_set_valid(run, p, here, true);
         p->writing--;
     }
     r->users--;

@@ -5,7 +5,8 @@
  * task_sim.c (a run from its beginning to its end), task_worker.c (how tasks get to workers; compare exec/place.c), task_world.c
  * (what policies see and must not do; exec/world.c, contract.c), task_data.c (how data gets to nodes; exec/stage.c, transfer.c),
  * task_memory.c (room for it; exec/memory.c), task_times.c (how long tasks take), task_bounds.c (how fast it could be at all),
- * task_result.c (idle times, statistics, the trace), task_steal.c (the policy "steal").
+ * task_result.c (idle times, statistics, the trace), task_simgrid.c (another engine, in another process), task_steal.c (the policy
+ * "steal").
  *
  * Glossary
  *   kind      of workers: 0 are cores, 1 + k the devices of the machine's kind k.
@@ -55,6 +56,7 @@ struct piece {
     uint32_t under_way; /* copies */
     uint32_t writing;   /* admitted uses that write: nobody begins to copy it, or throws it out */
     int valid;          /* replicas */
+    uint64_t where;     /* which of them, of the first 64 nodes, as bits */
     bool taken;         /* by a task that commutes */
 };
 
@@ -74,12 +76,12 @@ typedef struct transfer {
 enum { NO_TRANSFER = -1 };
 
 /* Between two nodes, both stops of a way with a stop together. */
-typedef struct link {
+typedef struct road {
     double latency, per_byte;
     uint64_t copies, bytes;
     uint32_t under_way;
     double busy, since;
-} link;
+} road;
 
 /* ---- Tasks and workers ------------------------------------------------------------------------------------------------- */
 
@@ -155,7 +157,7 @@ struct thrum__task_run {
     piece *pieces;
     replica *replicas; /* [piece * nodes + node] */
     node *nodes;
-    link *links; /* [from * nodes + to] */
+    road *links; /* [from * nodes + to] */
     transfer *transfers;
     int transfer_room, free_transfer;
 
@@ -186,6 +188,16 @@ static inline replica *run_replica(const task_run *run, const piece *p, int numb
     return &run->replicas[(size_t)(p - run->pieces) * (size_t)run->world.nodes + (size_t)number];
 }
 
+/* The replica on this node has the content, or not any more. */
+static inline void run_set_valid(const task_run *run, piece *p, int number, bool valid)
+{
+    replica *r = run_replica(run, p, number);
+    p->valid += valid - r->valid;
+    r->valid = valid;
+    if (number < 64)
+        p->where = (p->where & ~(UINT64_C(1) << number)) | (uint64_t)valid << number;
+}
+
 static inline int run_node_of(const task_run *run, const task *t)
 {
     return run->workers[t->worker].node;
@@ -208,6 +220,13 @@ static inline void run_fail(task_run *run, int err)
     if (!run->err)
         run->err = err;
 }
+
+/* ---- task_sim.c, task_simgrid.c --------------------------------------------------------------------------------------- */
+
+/* From the first event to the last, of a run that is laid out and has found its policy. */
+int thrum__sim_run(task_run *run, const thrum__engine_ops *ops, thrum_sim_result **result);
+/* The same in a process of SimGrid's. */
+int thrum__sim_run_in_simgrid(task_run *run, thrum_sim_result **result);
 
 /* ---- task_times.c ----------------------------------------------------------------------------------------------------- */
 
@@ -270,7 +289,7 @@ void thrum__sim_free_scratch(task_run *run, int number, size_t bytes);
 /* The longest path, each task as fast as can be. Uses `finish`, a number for each task. */
 double thrum__sim_critical_path(const task_run *run, double *finish);
 /* The least time in which `units` of each kind could do all tasks, if they could be cut into parts: seconds[task * kinds + kind],
- * INFINITY where it cannot run. Exact for up to two kinds that have units; beyond, the best that was found among bounds that hold.
+ * INFINITY where it cannot run. Exact for up to two kinds that have units; beyond, the highest that was found of bounds that hold.
  * Negative: no memory. */
 double thrum__area_bound(const double *seconds, int tasks, int kinds, const int *units);
 

@@ -81,8 +81,8 @@ void thrum__sim_drop(task_run *run, int number, replica *r)
         return;
     list_take_out(n, r);
     n->used -= p->bytes;
-    p->valid -= r->valid;
-    r->memory = r->valid = r->wanted = false;
+    run_set_valid(run, p, number, false);
+    r->memory = r->wanted = false;
 }
 
 void thrum__sim_free_scratch(task_run *run, int number, size_t bytes)

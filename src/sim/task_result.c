@@ -147,7 +147,7 @@ static void fill_links(const task_run *run, thrum_sim_result *r)
 {
     int nodes = run->world.nodes;
     for (int i = 0; i < nodes * nodes; i++) {
-        const link *l = &run->links[i];
+        const road *l = &run->links[i];
         if (l->copies == 0)
             continue;
         double busy = l->busy + (l->under_way ? run_now(run) - l->since : 0);

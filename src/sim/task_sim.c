@@ -14,6 +14,11 @@
 
 /* ---- What is asked for --------------------------------------------------------------------------------------------------- */
 
+static bool is_stealing(const char *policy)
+{
+    return policy && strncmp(policy, "steal", 5) == 0 && (policy[5] == '\0' || policy[5] == ';');
+}
+
 static int check(const thrum_sim *sim, thrum_sim_result **result)
 {
     if (!sim || !result)
@@ -25,15 +30,13 @@ static int check(const thrum_sim *sim, thrum_sim_result **result)
     if (sim->ahead < 0 || sim->ahead > 1000)
         return thrum__fault(THRUM_EINVAL, "thrum_simulate: a worker can have 0 to 1000 tasks staged, not %d",
                             sim->ahead);
+    if (sim->engine != THRUM_ENGINE_NATIVE && sim->engine != THRUM_ENGINE_SIMGRID)
+        return thrum__fault(THRUM_EINVAL, "thrum_simulate: there is no engine number %d for tasks", (int)sim->engine);
+    if (sim->engine == THRUM_ENGINE_SIMGRID && is_stealing(sim->policy))
+        return thrum__fault(THRUM_EINVAL,
+                            "thrum_simulate: the policy 'steal' moves no data and has a clock of its own; the SimGrid "
+                            "engine is for the other policies");
     return 0;
-}
-
-static const thrum__engine_ops *find_engine(thrum_sim_engine engine)
-{
-    if (engine == THRUM_ENGINE_NATIVE)
-        return &thrum__engine_native;
-    thrum__fault(THRUM_EINVAL, "thrum_simulate: there is no engine number %d for tasks", (int)engine);
-    return NULL;
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------------------------------------- */
@@ -147,7 +150,7 @@ static void fill_nodes(task_run *run)
     }
 }
 
-static void add_way(const task_run *run, int from, int to, link *sum)
+static void add_way(const task_run *run, int from, int to, road *sum)
 {
     const thrum__way *way = &run->layout.ways[from * run->world.nodes + to];
     double per_byte = 0;
@@ -192,10 +195,8 @@ static void fill_pieces(task_run *run)
 {
     for (int i = 0; i < run->workload->data_count; i++) {
         run->pieces[i].bytes = run->workload->data[i].bytes;
-        if (!run->workload->data[i].written)
-            continue;
-        run_replica(run, &run->pieces[i], 0)->valid = true;
-        run->pieces[i].valid = 1;
+        if (run->workload->data[i].written)
+            run_set_valid(run, &run->pieces[i], 0, true);
     }
 }
 
@@ -272,12 +273,17 @@ static int lay_out(task_run *run)
     return err;
 }
 
-static int begin_policy(task_run *run, const char *text)
+static int find_policy(task_run *run, const char *text)
 {
     run->policy = thrum_policy_find(text);
     if (!run->policy)
         return thrum__last_code();
     run->world.settings = thrum__policy_settings_of(text);
+    return 0;
+}
+
+static int begin_policy(task_run *run)
+{
     run->policy_state = table(run->policy->state_bytes, 1);
     if (!run->policy_state)
         return no_memory(run);
@@ -301,10 +307,11 @@ static int begin(task_run *run)
     return thrum__sim_times(run);
 }
 
-static int begin_engine(task_run *run)
+static int begin_engine(task_run *run, const thrum__engine_ops *ops)
 {
-    run->engine = run->ops->open(&run->layout);
-    return run->engine ? begin_policy(run, run->sim->policy ? run->sim->policy : "fifo") : thrum__last_code();
+    run->ops = ops;
+    run->engine = ops->open(&run->layout);
+    return run->engine ? begin_policy(run) : thrum__last_code();
 }
 
 /* ---- Running -------------------------------------------------------------------------------------------------------------------- */
@@ -346,27 +353,27 @@ static int finish(task_run *run, thrum_sim_result **result)
     return 0;
 }
 
-static bool is_stealing(const char *policy)
+int thrum__sim_run(task_run *run, const thrum__engine_ops *ops, thrum_sim_result **result)
 {
-    return policy && strncmp(policy, "steal", 5) == 0 && (policy[5] == '\0' || policy[5] == ';');
-}
-
-static int run_policy(task_run *run, thrum_sim_result **result)
-{
-    int err = begin_engine(run);
+    int err = begin_engine(run, ops);
     if (!err)
         err = go(run);
     return err ? err : finish(run, result);
 }
 
+static int run_policy(task_run *run, thrum_sim_result **result)
+{
+    int err = find_policy(run, run->sim->policy ? run->sim->policy : "fifo");
+    if (err)
+        return err;
+    return run->sim->engine == THRUM_ENGINE_SIMGRID ? thrum__sim_run_in_simgrid(run, result)
+                                                    : thrum__sim_run(run, &thrum__engine_native, result);
+}
+
 static int simulate(const thrum_sim *sim, thrum_sim_result **result)
 {
-    task_run run = {.sim = sim,
-                    .workload = sim->workload,
-                    .depth = sim->ahead + 1,
-                    .free_transfer = NO_TRANSFER,
-                    .ops = find_engine(sim->engine)};
-    int err = run.ops ? begin(&run) : thrum__last_code();
+    task_run run = {.sim = sim, .workload = sim->workload, .depth = sim->ahead + 1, .free_transfer = NO_TRANSFER};
+    int err = begin(&run);
     if (!err)
         err = is_stealing(sim->policy) ? thrum__sim_steal(&run, result) : run_policy(&run, result);
     release(&run);

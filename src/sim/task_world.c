@@ -71,7 +71,7 @@ static double seconds(const thrum_world *world, const thrum_job *job, int number
 
 double thrum__sim_link_seconds(const task_run *run, int from, int to, double bytes)
 {
-    const link *l = &run->links[from * run->world.nodes + to];
+    const road *l = &run->links[from * run->world.nodes + to];
     return l->latency + bytes * l->per_byte;
 }
 
@@ -86,7 +86,7 @@ static double bring_seconds(const task_run *run, const thrum_job_data *data, int
 {
     const piece *p = (const piece *)(const void *)data->data;
     double least = -1;
-    if (run_replica(run, p, to)->valid)
+    if (run_replica(run, p, to)->valid || run_replica(run, p, to)->arriving)
         return 0;
     for (int from = 0; from < run->world.nodes; from++) {
         if (!run_replica(run, p, from)->valid)
@@ -108,6 +108,12 @@ static double transfer_seconds(const thrum_world *world, const thrum_job *job, i
             sum += bring_seconds(of(world), &job->data[i], number);
     }
     return sum;
+}
+
+static uint64_t where(const thrum_world *world, const thrum_data *data)
+{
+    (void)world;
+    return ((const piece *)(const void *)data)->where;
 }
 
 static bool is_on(const thrum_world *world, const thrum_data *data, int number)
@@ -168,6 +174,7 @@ void thrum__sim_world_init(task_run *run)
                                .seconds = seconds,
                                .transfer_seconds = transfer_seconds,
                                .is_on = is_on,
+                               .where = where,
                                .link_seconds = link_seconds,
                                .prefetch = prefetch,
                                .wake = wake};

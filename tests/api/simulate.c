@@ -63,7 +63,9 @@ static int task(int of, double work, enum thrum_mode mode, int piece, enum thrum
                                       .worker = -1,
                                       .bucket = THRUM_NO_BUCKET,
                                       .access = access,
-                                      .access_count = !mode ? 0 : !mode2 ? 1 : 2});
+                                      .access_count = !mode    ? 0
+                                                      : !mode2 ? 1
+                                                               : 2});
 }
 
 static int plain(int of, double work)
@@ -425,8 +427,9 @@ TEST(a_task_can_say_itself_how_long_it_takes)
 
 /* ---- Noise and seeds ------------------------------------------------------------------------------------------------------- */
 
-static const char noisy[] = "cores count=3\ndevice gpu count=2 arch=emu workers=2 bandwidth=1MB/s latency=1ms memory=5KB\n"
-                            "root bandwidth=1.5MB/s\nspeed * cpu=1000 gpu=5000\nnoise normal:1,0.1";
+static const char noisy[] =
+    "cores count=3\ndevice gpu count=2 arch=emu workers=2 bandwidth=1MB/s latency=1ms memory=5KB\n"
+    "root bandwidth=1.5MB/s\nspeed * cpu=1000 gpu=5000\nnoise normal:1,0.1";
 
 static void fill_random(uint64_t seed, int tasks, bool pins)
 {
@@ -460,8 +463,7 @@ static bool same(const thrum_sim_result *a, const thrum_sim_result *b)
     return a->makespan == b->makespan && a->bytes == b->bytes && a->events == b->events && a->area == b->area &&
            a->critical_path == b->critical_path &&
            memcmp(a->workers, b->workers, (size_t)a->worker_count * sizeof *a->workers) == 0 &&
-           a->link_count == b->link_count &&
-           memcmp(a->links, b->links, (size_t)a->link_count * sizeof *a->links) == 0;
+           a->link_count == b->link_count && memcmp(a->links, b->links, (size_t)a->link_count * sizeof *a->links) == 0;
 }
 
 TEST(equal_seeds_give_equal_results)
@@ -595,7 +597,8 @@ static void watch_data(const thrum_world *world, const thrum_job *job, int node)
 {
     for (int i = 0; i < job->data_count; i++) {
         const thrum_job_data *d = &job->data[i];
-        bool writes = d->mode != THRUM_MODE_R && d->mode != THRUM_MODE_SCRATCH, here = world->is_on(world, d->data, node);
+        bool writes = d->mode != THRUM_MODE_R && d->mode != THRUM_MODE_SCRATCH,
+             here = world->is_on(world, d->data, node);
         if (d->mode != THRUM_MODE_SCRATCH && !here && (writes || !watched.limited))
             complain("what it used is not where it ran", number_of(job));
         for (int other = 0; writes && other < world->nodes; other++)
@@ -821,6 +824,72 @@ TEST(a_policy_that_wakes_nobody_is_asked_once_more)
     thrum_sim_result_free(r);
 }
 
+/* ---- Idle, and why ---------------------------------------------------------------------------------------------------------- */
+
+/* A policy that gives worker 1 nothing before a task has ended. */
+static thrum_job *pop_late(void *state, const thrum_world *world, int worker)
+{
+    bad *b = state;
+    if (worker == 1 && !b->last)
+        return NULL;
+    for (int i = 0; i < b->count; i++) {
+        thrum_job *job = b->jobs[i];
+        if (!job || !world->can_run(world, job, worker))
+            continue;
+        b->jobs[i] = NULL;
+        return job;
+    }
+    return NULL;
+}
+
+static void late_done(void *state, const thrum_world *world, const thrum_job *job, int worker, double seconds)
+{
+    bad *b = state;
+    (void)worker, (void)seconds;
+    b->last = (thrum_job *)(uintptr_t)job;
+    world->wake(world, 1);
+}
+
+static const thrum_policy late = {
+    .name = "late", .state_bytes = sizeof(bad), .push = bad_push, .pop = pop_late, .done = late_done};
+
+/* Worker 0 runs from 0 to 2 and to 5, worker 1 from 2 to 3. It was held for 2 s, and finished when the last task began, at 2. */
+TEST(a_worker_is_held_while_something_is_ready_that_it_does_not_get)
+{
+    assert_int_equal(thrum_policy_register(&late), 0);
+    begin();
+    int c = codelet("c", CPU);
+    plain(c, 2);
+    plain(c, 3);
+    plain(c, 1);
+    thrum_sim_result *r = run_on("cores count=2\nspeed * cpu=1", "late", 0);
+    assert_near(r->makespan, 5);
+    assert_near(r->workers[0].busy, 5);
+    assert_near(r->workers[1].held, 2);
+    assert_near(r->workers[1].busy, 1);
+    assert_near(r->workers[1].starved, 0);
+    assert_near(r->workers[1].finished, 2);
+    assert_true(r->workers[1].refused >= 1);
+    thrum_sim_result_free(r);
+}
+
+/* The same where the task is for worker 1 alone; for worker 0 there is nothing after its own. */
+TEST(what_is_ready_for_one_worker_holds_that_one)
+{
+    begin();
+    int c = codelet("c", CPU);
+    add(&(thrum_workload_task){.codelet = c, .work = 2, .worker = 0, .bucket = -1});
+    add(&(thrum_workload_task){.codelet = c, .work = 3, .worker = 1, .bucket = -1});
+    thrum_sim_result *r = run_on("cores count=3\nspeed * cpu=1", "late", 0);
+    assert_near(r->makespan, 5);
+    assert_near(r->workers[0].finished, 3);
+    assert_near(r->workers[1].held, 2);
+    assert_near(r->workers[1].busy, 3);
+    assert_near(r->workers[2].held, 0);
+    assert_near(r->workers[2].finished, 5);
+    thrum_sim_result_free(r);
+}
+
 /* ---- Errors ------------------------------------------------------------------------------------------------------------------- */
 
 static void expect_error(const char *lines, thrum_sim sim, int code, const char *sentence)
@@ -917,8 +986,7 @@ TEST(a_trace_is_that_of_a_real_run)
     task(on_gpu, 5, THRUM_MODE_RW, a, 0, 0);
     task(on_cpu, 2, THRUM_MODE_R, a, 0, 0);
     thrum_machine *machine = machine_of(small);
-    thrum_sim_result *r =
-        run(&(thrum_sim){.machine = machine, .workload = workload, .policy = "fifo", .trace = path});
+    thrum_sim_result *r = run(&(thrum_sim){.machine = machine, .workload = workload, .policy = "fifo", .trace = path});
     read_file(path, text, sizeof text);
     assert_contains(text, "\"traceEvents\":[");
     assert_contains(text, "\"lost_events\":\"0\"");
@@ -957,6 +1025,8 @@ int main(void)
         cmocka_unit_test(every_policy_does_all_tasks_once_and_in_order),
         cmocka_unit_test(a_policy_that_breaks_its_contract_is_told_so),
         cmocka_unit_test(a_policy_that_wakes_nobody_is_asked_once_more),
+        cmocka_unit_test(a_worker_is_held_while_something_is_ready_that_it_does_not_get),
+        cmocka_unit_test(what_is_ready_for_one_worker_holds_that_one),
         cmocka_unit_test(what_cannot_be_simulated_is_refused_with_a_sentence),
         cmocka_unit_test(a_policy_reports_what_it_has_counted),
         cmocka_unit_test(a_trace_is_that_of_a_real_run),
