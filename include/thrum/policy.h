@@ -70,6 +70,10 @@ struct thrum_world {
     uint64_t (*where)(const thrum_world *world, const thrum_data *data);
     double (*link_seconds)(const thrum_world *world, int from, int to, size_t bytes);
 
+    /* Whether this worker, which pops or is done just now, has other jobs that it will begin before anything else: then it asks
+     * ahead of time, so that data comes while it works. May be NULL: nobody asks ahead. */
+    bool (*is_ahead)(const thrum_world *world, int worker);
+
     /* The job's data will be wanted on this node. */
     void (*prefetch)(const thrum_world *world, thrum_job *job, int node);
 

@@ -93,6 +93,10 @@ THRUM_API int thrum_loop_simulate(thrum_executor *ex, const thrum_loop_sim *sim,
  * the root, and the network, evenly. A device that is full throws out what was used longest ago, and copies it home first if it is
  * the only copy. Content stays where it is when the last task has ended.
  *
+ * Who ends a task has the first choice of what that makes ready, the task that was inserted last first, as in a flow; others look
+ * for tasks in the order in which they are woken. Workers of one device share it: what a policy is told that a task takes there is
+ * what it takes while all of them are at work. Of a reduction nothing is copied; its content is where the last of its tasks ran.
+ *
  * The policy "steal" is none: it is the executor's own work stealing (no data moves), with its rules about who searches and who
  * sleeps, checked at every event: see `rule_broken` below. Settings: rule=thrum or taskflow, attempts of a round (ten times the
  * workers), attempt (100ns), wake (5us). A task for both kinds of workers goes to cores.

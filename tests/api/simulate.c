@@ -487,6 +487,49 @@ TEST(equal_seeds_give_equal_results)
     thrum_machine_free(machine);
 }
 
+/* Any number of runs at the same time: each gives what it gives alone. */
+enum { TOGETHER = 12 };
+static struct {
+    thrum_sim sim;
+    thrum_sim_result *results[TOGETHER];
+    int errors;
+} together;
+
+static void simulate_some(size_t begin_at, size_t end_at, void *ctx)
+{
+    (void)ctx;
+    for (size_t i = begin_at; i < end_at; i++) {
+        thrum_sim sim = together.sim;
+        sim.seed = i / 3;
+        sim.policy = i % 3 == 0 ? "laheteroprio" : i % 3 == 1 ? "dmdas" : "lws";
+        if (thrum_simulate(&sim, &together.results[i]))
+            __atomic_add_fetch(&together.errors, 1, __ATOMIC_RELAXED);
+    }
+}
+
+TEST(runs_at_the_same_time_do_not_disturb_each_other)
+{
+    thrum_executor *ex = thrum_executor_new(&(thrum_config){.workers = 4});
+    thrum_machine *machine = machine_of(noisy);
+    thrum_sim_result *alone[TOGETHER];
+    assert_non_null(ex);
+    begin();
+    fill_random(9, 200, true);
+    together.sim = (thrum_sim){.machine = machine, .workload = workload, .ahead = 1};
+    simulate_some(0, TOGETHER, NULL);
+    memcpy(alone, together.results, sizeof alone);
+    assert_int_equal(thrum_for_each(ex, TOGETHER, 1, simulate_some, NULL), 0);
+    assert_int_equal(together.errors, 0);
+    for (int i = 0; i < TOGETHER; i++) {
+        assert_true(same(alone[i], together.results[i]));
+        thrum_sim_result_free(alone[i]);
+        thrum_sim_result_free(together.results[i]);
+    }
+    thrum_workload_free(workload);
+    thrum_machine_free(machine);
+    thrum_executor_free(ex);
+}
+
 /* The time of a task depends on the seed and its number alone: with one worker all policies have the same makespan, but for
  * rounding, and the bounds are those of what was drawn. */
 TEST(noise_does_not_depend_on_the_order)
@@ -1021,6 +1064,7 @@ int main(void)
         cmocka_unit_test(a_pinned_task_runs_where_it_is_pinned),
         cmocka_unit_test(a_task_can_say_itself_how_long_it_takes),
         cmocka_unit_test(equal_seeds_give_equal_results),
+        cmocka_unit_test(runs_at_the_same_time_do_not_disturb_each_other),
         cmocka_unit_test(noise_does_not_depend_on_the_order),
         cmocka_unit_test(every_policy_does_all_tasks_once_and_in_order),
         cmocka_unit_test(a_policy_that_breaks_its_contract_is_told_so),

@@ -122,6 +122,11 @@ static inline double fake_transfer_seconds(const thrum_world *world, const thrum
     return sum;
 }
 
+static inline bool fake_is_ahead(const thrum_world *world, int worker)
+{
+    return fake_of(world)->in_hand[worker][0] != NULL;
+}
+
 static inline void fake_prefetch(const thrum_world *world, thrum_job *job, int node)
 {
     assert_in_range(node, 0, world->nodes - 1);
@@ -162,6 +167,7 @@ static inline void fake_make(fake_world *fake, const thrum_policy *policy, int c
                                    .is_on = fake_is_on,
                                    .where = fake_where,
                                    .link_seconds = fake_link_seconds,
+                                   .is_ahead = fake_is_ahead,
                                    .prefetch = fake_prefetch,
                                    .wake = fake_wake},
                          .random = random_new(seed),
