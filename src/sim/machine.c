@@ -343,10 +343,10 @@ static double overhead(const thrum_machine *machine, int kind)
     return kind == THRUM__CORE ? machine->core_overhead : machine->kind_overhead[kind];
 }
 
-/* By how much cores are slower because the others of the host are at work too. */
+/* By how much a worker is slower because the others of the host are at work too. */
 static double crowding(const thrum_machine *machine, const thrum__speed_row *row)
 {
-    int others = row->kind == THRUM__CORE ? thrum__machine_cores(machine) - 1 : 0;
+    int others = row->crowd > 0 ? thrum__machine_cores(machine) + device_workers(machine) - 1 : 0;
     return others > 0 ? 1 + row->crowd * others : 1;
 }
 

@@ -33,8 +33,8 @@ typedef struct thrum__device_kind {
     char *where;               /* "FILE:LINE" of the line that declared it */
 } thrum__device_kind;
 
-/* How fast a codelet is on a kind of worker: seconds = fixed + bytes * per_byte + work / rate; or what `law` says. On cores that is
- * multiplied by 1 + crowd * (cores of the host - 1). */
+/* How fast a codelet is on a kind of worker: seconds = fixed + bytes * per_byte + work / rate; or what `law` says. The first is
+ * multiplied by 1 + crowd * (other workers of the host). */
 typedef struct thrum__speed_row {
     char *codelet; /* "*": all that have no row of their own */
     int kind;      /* of device, or THRUM__CORE */

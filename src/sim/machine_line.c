@@ -392,7 +392,8 @@ static int read_crowd(const struct reader *reader, const char *text, double *cro
     const char *end = read_number(text, crowd);
     if (end && !*end && *crowd >= 0)
         return 0;
-    return wrong(reader, "'%.40s' is no crowd: it is by how much each further core slows the others, like 0.1", text);
+    return wrong(reader, "'%.40s' is no crowd: it is by how much each other worker of a host slows this one, like 0.1",
+                 text);
 }
 
 /* What stands before the point in "fixed.gpu", and the kind behind it; without a point it is a speed. */
