@@ -508,6 +508,7 @@ static int set_kind(thrum_task *task, uint32_t kind, bool has_fn, const char *wh
                                  thrum__task_label(task, room, sizeof room));
     }
     thrum__calls_drop(graph);
+    thrum__line_drop(graph);
     graph->conditions += condition;
     task->strong = (task->strong & ~THRUM__KIND_MASK) | kind | (thrum__is_special(task) ? THRUM__SLOW : 0);
     return 0;

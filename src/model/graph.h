@@ -160,6 +160,12 @@ struct thrum_graph {
     _Atomic(char *) run_message; /* the sentence of the last run or freeze that failed */
     int64_t
         task_ns; /* how long a task takes on average, by the runs that were timed; 0: not known. Runs come in turn */
+    struct {
+        int64_t graph_ns, line_ns; /* of a run by the edges and of one in line: its time for each task; 0: not known */
+        uint32_t graph_runs;       /* that were timed */
+        bool tried;                /* whether it can be run in line: if so, there is `rest` */
+        thrum_task **rest;         /* room for all tasks: see model/line.c */
+    } line;
 };
 
 /* What a graph owns besides its tasks: an argument that is copied with the graph and freed with it. `counted` is told: +1 for a
@@ -256,6 +262,15 @@ uint64_t thrum__task_count(const thrum_graph *graph);
  * forgets them: they are not what they were. */
 void thrum__calls_make(thrum_graph *graph);
 void thrum__calls_drop(thrum_graph *graph);
+
+/* Whether a frozen graph, which nobody else looks at meanwhile, can be run in the order of its tasks' creation (line.c); and
+ * forgets it: tasks are not what they were. */
+bool thrum__line_possible(thrum_graph *graph);
+void thrum__line_drop(thrum_graph *graph);
+/* The first `begun` tasks, at least one, have run in line, the last of them perhaps not to its end, and none of their successors
+ * has been told. Makes counters what they would be if all but that last one had completed. Those of the rest that are ready
+ * are in line.rest then: how many. */
+size_t thrum__line_break(thrum_graph *graph, uint64_t begun);
 
 /* "'name'" or "task 5 of graph 'g'", for messages. */
 const char *thrum__task_label(const thrum_task *task, char *room, size_t size);
