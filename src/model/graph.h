@@ -135,6 +135,7 @@ struct thrum_graph {
     uint64_t conditions; /* tasks that are or were one */
     thrum__names *names;
     struct thrum__kept *kept;         /* arguments that the graph owns, the newest first */
+    struct thrum__kept_room *kept_room;
     struct thrum__terms_table *terms; /* of special tasks; NULL: there are none */
 
     uintptr_t *list;
@@ -169,9 +170,12 @@ struct thrum_graph {
 };
 
 /* What a graph owns besides its tasks: an argument that is copied with the graph and freed with it. `counted` is told: +1 for a
- * copy, -1 for one that goes. NULL without memory. The content is the caller's to write; no pointers into itself. */
+ * copy, -1 for one that goes. `rest` is how much more belongs to it that is seldom looked at. NULL without memory. The content is
+ * the caller's to write; no pointers into itself. It begins 8 bytes into a cache line. */
 typedef void thrum__kept_fn(void *bytes, int by);
-void *thrum__graph_keep_room(thrum_graph *graph, size_t size, thrum__kept_fn *counted);
+void *thrum__graph_keep_room(thrum_graph *graph, size_t size, size_t rest, thrum__kept_fn *counted);
+/* That rest, aligned to 16. */
+void *thrum__kept_rest(const void *bytes);
 /* Calls `each` for those that were made with this function. */
 void thrum__graph_each_kept(thrum_graph *graph, thrum__kept_fn *counted, void (*each)(void *bytes, void *arg),
                             void *arg);
