@@ -549,8 +549,8 @@ void thrum__call_only_task(worker *w, thrum_handle *handle);
 bool thrum__line_pays(const worker *w, const thrum__run *run);
 /* How long others leave such a run to its worker. */
 int64_t thrum__line_left_ns(const thrum_graph *graph);
-/* What runs take for each task: of the graph's iterations that are timed each is noted. */
-void thrum__line_note(thrum_graph *graph, bool in_line, int64_t task_ns);
+/* An iteration of the graph took so long. */
+void thrum__line_note(thrum_graph *graph, bool in_line, int64_t ns);
 /* Runs the line, until it ends or is broken off. Then a task that is to be completed may be returned: it has run, or the run is
  * cancelled. */
 thrum_task *thrum__line_run(worker *w, thrum__run *run);

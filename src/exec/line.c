@@ -19,19 +19,20 @@
  */
 #include "exec/exec_int.h"
 
-enum { GRAPH_RUNS = 2 };                     /* the first is a bad example: it finds its memory in no cache */
-enum { MOST_NS = 1024, MOST_OF_OTHERS_NS = 256 }; /* for each task of a run by the edges, and that times the other workers */
-enum { FADES = 64 };                         /* its part that what is known of a run in line loses with each other run */
-enum { TIMES_LEFT = 4 };                     /* the expected time, after which others look whether it is slower than thought */
-enum { AHEAD = 2048, ARGUMENTS_AHEAD = 8 };  /* bytes of records; tasks */
+enum { TRIED = 2 }; /* runs of each kind before they are compared: the first may find its memory in no cache */
+enum { MOST_NS = 1024, MOST_OF_OTHERS_NS = 256 }; /* by the edges for each task, and that times the other workers */
+enum { FADES = 64 };     /* its part that what is known of a run in line loses with each other run */
+enum { TIMES_LEFT = 4 }; /* the expected time, after which others look whether it is slower than thought */
+enum { AHEAD = 2048, ARGUMENTS_AHEAD = 8 }; /* bytes of records; tasks */
 
 /* ---- Whether ------------------------------------------------------------------------------------------------------ */
 
 static bool may_pay(const domain *d, const thrum_graph *graph)
 {
-    int64_t by_edges = graph->line.graph_ns, in_line = graph->line.line_ns;
-    return graph->line.graph_runs >= GRAPH_RUNS && by_edges < MOST_NS &&
-           by_edges * (d->life.limit - 1) < MOST_OF_OTHERS_NS && in_line <= by_edges;
+    int64_t by_edges = graph->line.graph_ps / 1000;
+    return graph->line.graph_runs >= TRIED && by_edges < MOST_NS &&
+           by_edges * (d->life.limit - 1) < MOST_OF_OTHERS_NS &&
+           (graph->line.line_runs < TRIED || graph->line.line_ps < graph->line.graph_ps);
 }
 
 bool thrum__line_pays(const worker *w, const thrum__run *run)
@@ -41,21 +42,26 @@ bool thrum__line_pays(const worker *w, const thrum__run *run)
            thrum__line_possible(graph);
 }
 
-/* How long others leave it alone. */
 int64_t thrum__line_left_ns(const thrum_graph *graph)
 {
-    int64_t task_ns = graph->line.line_ns ? graph->line.line_ns : graph->line.graph_ns;
-    return TIMES_LEFT * task_ns * (int64_t)thrum__task_count(graph);
+    int64_t task_ps = graph->line.line_ps ? graph->line.line_ps : graph->line.graph_ps;
+    return TIMES_LEFT * task_ps * (int64_t)thrum__task_count(graph) / 1000;
 }
 
-void thrum__line_note(thrum_graph *graph, bool in_line, int64_t task_ns)
+/* Runs may be held up by others, so a slower one counts little, and a faster one at once. */
+static int64_t learn(int64_t known, int64_t now)
 {
-    int64_t *known = in_line ? &graph->line.line_ns : &graph->line.graph_ns;
-    *known = thrum__pace(*known, task_ns, task_ns);
-    if (in_line)
-        return;
-    graph->line.graph_runs += graph->line.graph_runs < GRAPH_RUNS;
-    graph->line.line_ns -= graph->line.line_ns / FADES;
+    return known == 0 || now < known + known / 4 ? now : known + known / 4;
+}
+
+void thrum__line_note(thrum_graph *graph, bool in_line, int64_t ns)
+{
+    int64_t *known = in_line ? &graph->line.line_ps : &graph->line.graph_ps;
+    uint32_t *runs = in_line ? &graph->line.line_runs : &graph->line.graph_runs;
+    *known = learn(*known, 1 + ns * 1000 / (int64_t)thrum__task_count(graph));
+    *runs += *runs < TRIED;
+    if (!in_line)
+        graph->line.line_ps -= graph->line.line_ps / FADES;
 }
 
 /* ---- Running ------------------------------------------------------------------------------------------------------ */

@@ -214,9 +214,9 @@ static thrum__codelet_task *record_new(thrum_graph *graph, const thrum__codelet_
     static const thrum__terms_of_job none = {.bucket = THRUM_NO_BUCKET, .worker = -1};
     const thrum__terms_of_job *terms = plan->terms ? plan->terms : &none;
     size_t arg_bytes = terms->arg ? terms->arg->bytes : 0;
-    thrum__codelet_task *task = thrum__graph_keep_room(
-        graph, head_bytes(plan->count) + arg_bytes,
-        sizeof(thrum__codelet_rest) + plan->count * sizeof(thrum_data *), count_uses);
+    thrum__codelet_task *task =
+        thrum__graph_keep_room(graph, head_bytes(plan->count) + arg_bytes,
+                               sizeof(thrum__codelet_rest) + plan->count * sizeof(thrum_data *), count_uses);
     if (!task)
         return NULL;
     *task = (thrum__codelet_task){.codelet = plan->codelet,

@@ -134,7 +134,7 @@ struct thrum_graph {
     uint64_t edges;
     uint64_t conditions; /* tasks that are or were one */
     thrum__names *names;
-    struct thrum__kept *kept;         /* arguments that the graph owns, the newest first */
+    struct thrum__kept *kept; /* arguments that the graph owns, the newest first */
     struct thrum__kept_room *kept_room;
     struct thrum__terms_table *terms; /* of special tasks; NULL: there are none */
 
@@ -162,10 +162,10 @@ struct thrum_graph {
     int64_t
         task_ns; /* how long a task takes on average, by the runs that were timed; 0: not known. Runs come in turn */
     struct {
-        int64_t graph_ns, line_ns; /* of a run by the edges and of one in line: its time for each task; 0: not known */
-        uint32_t graph_runs;       /* that were timed */
-        bool tried;                /* whether it can be run in line: if so, there is `rest` */
-        thrum_task **rest;         /* room for all tasks: see model/line.c */
+        int64_t graph_ps, line_ps;      /* of a run by the edges and of one in line: its time for each task */
+        uint32_t graph_runs, line_runs; /* that were timed, up to some */
+        bool tried;                     /* whether it can be run in line: if so, there is `rest` */
+        thrum_task **rest;              /* room for all tasks: see model/line.c */
     } line;
 };
 

@@ -8,6 +8,8 @@
 #include "base/alloc.h"
 #include "model/graph.h"
 
+#include <string.h>
+
 /* Others take the worker elsewhere, or need more than a call. */
 static bool has_plain_functions_only(const thrum_graph *graph)
 {
@@ -30,10 +32,7 @@ bool thrum__line_possible(thrum_graph *graph)
 void thrum__line_drop(thrum_graph *graph)
 {
     thrum__free(graph->line.rest);
-    graph->line.rest = NULL;
-    graph->line.tried = false;
-    graph->line.graph_runs = 0;
-    graph->line.graph_ns = graph->line.line_ns = 0;
+    memset(&graph->line, 0, sizeof graph->line);
 }
 
 /* Nobody else touches counters meanwhile. */
