@@ -110,8 +110,16 @@ static void run_known(struct scene *scene)
     assert_int_equal(thrum_run(scene->ex, scene->graph), 0);
 }
 
+/* Nobody counts as having something that others might want. */
+static void expect_nothing_hidden(const thrum_executor *ex)
+{
+    for (int i = 0; i < atomic_load(&ex->cpu.count); i++)
+        assert_int_equal(atomic_load(&ex->cpu.workers[i]->hidden_sources), 0);
+}
+
 static void expect_runs(const struct scene *scene, int runs)
 {
+    expect_nothing_hidden(scene->ex);
     assert_true(thrum__graph_check(scene->graph));
     for (int i = 0; i < TASKS; i++)
         assert_int_equal(scene->pieces[i].runs, runs);
