@@ -336,6 +336,27 @@ thrum_task *thrum_codelet_task_items(thrum_graph *graph, const thrum_codelet *co
     return task;
 }
 
+/* ---- Looking ------------------------------------------------------------------------------------------------------ */
+
+const thrum__codelet_task *thrum__codelet_task_of(const thrum_task *task)
+{
+    uint32_t kind = thrum__kind_of(task);
+    bool placed = kind == THRUM__IS_EVENT && task->fn.event == run_placed;
+    /* Plain tasks with terms have the sign bit. */
+    bool at_home = (kind == 0 || kind == THRUM__SLOW) && task->fn.plain == run_at_home;
+    return placed || at_home ? task->arg : NULL;
+}
+
+const void *thrum__codelet_task_arg(const thrum__codelet_task *task)
+{
+    return arg_of(task);
+}
+
+const thrum__codelet_rest *thrum__codelet_task_rest(const thrum__codelet_task *task)
+{
+    return rest_of(task);
+}
+
 /* ---- Binding ------------------------------------------------------------------------------------------------------ */
 
 struct binding {

@@ -59,4 +59,9 @@ typedef struct thrum__codelet_plan {
 } thrum__codelet_plan;
 thrum_task *thrum__codelet_task_add(thrum_graph *graph, const thrum__codelet_plan *plan, const char *what);
 
+/* What the task runs; NULL: no codelet and nothing of a flow's. And the parts that lie behind it. */
+const thrum__codelet_task *thrum__codelet_task_of(const thrum_task *task);
+const void *thrum__codelet_task_arg(const thrum__codelet_task *task);
+const thrum__codelet_rest *thrum__codelet_task_rest(const thrum__codelet_task *task);
+
 #endif
