@@ -85,7 +85,7 @@ for app in $apps; do
 
     # A task's data that fits nowhere is an error, and says so.
     expect 1 $app ${!small} --workload "$folder/no/such/file"
-    says "cannot be written: No such file"
+    complains "cannot be written: No such file"
     expect 1 $app ${!small} --devices emu:1 --memory 64B
     complains "thrum $app: "
     # So is a device that breaks.
