@@ -15,7 +15,7 @@ struct app_setup {
     uint64_t workers, window, seed, repeat; /* workers, window: 0 is the library's own default */
     bool device_only, check, no_check, json;
     /* What follows is set by app_setup_check. */
-    bool timing;           /* the mode: kernels and copies take their time and do nothing else; content is not even filled in */
+    bool timing;           /* the mode: kernels and copies take their time and do nothing else; nothing is filled in */
     char all_devices[512]; /* the list of devices, with their settings */
 };
 
