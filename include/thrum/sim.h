@@ -39,8 +39,9 @@ THRUM_BEGIN_C
 typedef enum thrum_loop_model { THRUM_MODEL_HAGERUP, THRUM_MODEL_MSG } thrum_loop_model;
 
 typedef enum thrum_sim_engine {
-    THRUM_ENGINE_NATIVE,  /* an event queue of thrum's own */
-    THRUM_ENGINE_SIMGRID, /* master and workers as actors of SimGrid that send messages; slow, an independent check */
+    THRUM_ENGINE_NATIVE, /* an event queue of thrum's own */
+    THRUM_ENGINE_SIMGRID, /* on SimGrid, in a process of its own; slow, an independent check. Loops: master and workers as actors
+                             that send messages. Tasks: kernels and copies as its executions and communications */
 } thrum_sim_engine;
 
 /* Can the engine be used here? 0; or an error with a sentence that says why not. For SimGrid it takes as long as loading it,
@@ -93,8 +94,16 @@ THRUM_API int thrum_loop_simulate(thrum_executor *ex, const thrum_loop_sim *sim,
  * the root, and the network, evenly. A device that is full throws out what was used longest ago, and copies it home first if it is
  * the only copy. Content stays where it is when the last task has ended.
  *
+ * Who ends a task has the first choice of what that makes ready, the task that was inserted last first, as in a flow; others look
+ * for tasks in the order in which they are woken. Workers of one device share it: what a policy is told that a task takes there is
+ * what it takes while all of them are at work. Of a reduction nothing is copied; its content is where the last of its tasks ran.
+ *
  * The policy "steal" is none: it is the executor's own work stealing (no data moves), with its rules about who searches and who
- * sleeps, checked at every event: see `searching` and `bound_broken` below.
+ * sleeps, checked at every event: see `rule_broken` below. Settings: rule=thrum or taskflow, attempts of a round (ten times the
+ * workers), attempt (100ns), wake (5us). A task for both kinds of workers goes to cores.
+ *
+ * By the SimGrid engine the whole run, with the functions of the policy, is done by a child of the caller: what they write to memory
+ * is gone afterwards, but for what the policy reports. See docs/guide/simulation.md. Not for "steal".
  *
  * Runs are deterministic: the same description and seed give the same result to the last digit. One run uses one thread; any
  * number of them may run at the same time. */
@@ -143,18 +152,18 @@ typedef struct thrum_sim_result {
     thrum_sim_worker *workers;
     thrum_sim_link *links; /* those that something went over */
     thrum_sim_node *nodes;
-    /* Of "steal": the most and, while some worker was busy and another slept, the fewest searching at once; steals and attempts in
-     * vain; the makespan that the theory allows (Taskflow, theorem 3), and whether the rule that one searches while one is busy was
-     * broken at some event (lemma 1), which would be a fault of thrum's. */
+    /* Of "steal": how many searched at once, at most; steals, and attempts in vain; of stretches of time without work, the most
+     * attempts in vain as a share of what theory allows (Taskflow, theorem 3), at most 1; and whether the rule about who searches
+     * (lemma 1, or thrum's own) was broken at some event, which would be a fault of thrum's. */
     int most_searching;
     uint64_t steals, wasted_steals;
-    double theory_bound;
+    double worst_waste;
     bool rule_broken;
 } thrum_sim_result;
 
 /* 0 with a result, which is to be freed; or an error with a sentence: THRUM_EPOLICY (the policy lost a task, popped one twice or
  * for a worker that cannot run it), THRUM_EDEVICE (a task that fits nowhere), THRUM_EINVAL (a codelet without a speed on any worker
- * that could run it, a cycle), THRUM_ENOMEM. */
+ * that could run it, a cycle), THRUM_ESYSTEM (a trace that cannot be written; no SimGrid here, or it has failed), THRUM_ENOMEM. */
 THRUM_API int thrum_simulate(const thrum_sim *sim, thrum_sim_result **result);
 THRUM_API void thrum_sim_result_free(thrum_sim_result *result);
 

@@ -41,7 +41,9 @@ typedef struct thrum_workload_access {
 typedef struct thrum_workload_task {
     const char *name; /* NULL: that of its codelet */
     int codelet;
-    double work;                 /* in units of which machines do so many a second: operations, cells, bytes */
+    /* In units of which machines do so many a second: operations, cells, bytes. 0: it takes no time, unless the machine says how
+     * long such tasks take whatever their work. */
+    double work;
     int priority, bucket;        /* as in codelet.h; THRUM_NO_BUCKET */
     int worker;                  /* the only one that may run it; -1: any */
     double seconds[THRUM_ARCHS]; /* measured on workers of this kind; 0: not known, the machine says */
@@ -64,10 +66,12 @@ THRUM_API int thrum_workload_add_task(thrum_workload *workload, const thrum_work
 /* 0 or an error. The tasks are there. */
 THRUM_API int thrum_workload_add_edge(thrum_workload *workload, int before, int after);
 
-/* What the codelet tasks of a graph do (a flow that records makes such graphs: flow.h), in an order that its edges allow; tasks
- * without a codelet become kinds of their own that take no time. The work of a task is what its codelet's `work` says, or else its
- * bytes. Conditions are an error: what they choose is known at run time only. NULL with a sentence. */
-THRUM_API thrum_workload *thrum_workload_of_graph(const thrum_graph *graph);
+/* What the codelet tasks of a graph do (a flow that records makes such graphs: flow.h), in an order that its edges allow; edges that
+ * do not follow from accesses are added. Tasks without a codelet become kinds of their own that take no time. The work of a task is
+ * what its codelet's `work` says, or else its bytes; whether `can_run` refuses workers is not looked at. `measured`: seconds are
+ * what performance models expect here, as far as they know something. Conditions and modules are an error: what they run is not
+ * known before. The graph is frozen. NULL with a sentence. */
+THRUM_API thrum_workload *thrum_workload_of_graph(thrum_graph *graph, bool measured);
 
 /* 0; THRUM_ECYCLE and a sentence that names tasks of the cycle; THRUM_EDATA: something is read that was never written. */
 THRUM_API int thrum_workload_check(const thrum_workload *workload);

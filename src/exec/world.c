@@ -206,6 +206,8 @@ static double bring_seconds(const thrum_world *world, const thrum_job_data *data
 {
     const replicas *r = data->data->replicas;
     double least = -1;
+    if (r->of[node].arriving)
+        return 0;
     for (int from = 0; from < world->nodes; from++) {
         if (r->of[from].state == THRUM_INVALID)
             continue;

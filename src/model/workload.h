@@ -7,6 +7,10 @@
 
 #include <thrum/workload.h>
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 typedef struct thrum__wl_codelet {
     char *name;
     unsigned archs;
@@ -16,6 +20,9 @@ typedef struct thrum__wl_data {
     char *name; /* or NULL */
     size_t bytes;
     bool written;
+    /* For finding pieces that a task names twice: the last call of thrum_workload_add_task that named it, and how. */
+    uint32_t named_by;
+    uint8_t named_as;
 } thrum__wl_data;
 
 typedef struct thrum__wl_task {
@@ -44,7 +51,17 @@ struct thrum_workload {
     size_t access_count, edge_count;
     /* Room in the arrays. */
     size_t codelet_room, data_room, task_room, access_room, edge_room;
+    uint32_t calls; /* of thrum_workload_add_task */
 };
+
+/* "3 'gemm'", for messages: its number, and its name or that of its codelet. */
+enum { THRUM__WL_TEXT = 96 };
+const char *thrum__wl_task_text(const thrum_workload *workload, int task, char text[THRUM__WL_TEXT]);
+/* "1 'A'", or "1" if it has no name. */
+const char *thrum__wl_data_text(const thrum_workload *workload, int data, char text[THRUM__WL_TEXT]);
+
+/* Room for `more` entries behind `count`, of `size` bytes each, in an array of the workload: false without memory. */
+bool thrum__wl_grow(void **array, size_t *room, size_t count, size_t more, size_t size);
 
 /* All edges, those that follow from accesses too, each pair once: the tasks after task i are after[first[i]] to after[first[i + 1]
  * - 1], in the order of their numbers; waits[i] is how many i waits for. Commuting tasks have no edges among each other. */

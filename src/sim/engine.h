@@ -23,7 +23,7 @@ typedef struct thrum__engine_ops {
     thrum__engine *(*open)(const thrum__layout *layout);
     void (*close)(thrum__engine *engine);
     double (*now)(const thrum__engine *engine);
-    /* Each has a ticket, by which its end is told. 0 or THRUM_ENOMEM. */
+    /* Each has a ticket, by which its end is told. `bytes` is a whole number. 0 or THRUM_ENOMEM. */
     int (*kernel)(thrum__engine *engine, int worker, double seconds, uint64_t ticket);
     int (*copy)(thrum__engine *engine, int from, int to, double bytes, uint64_t ticket);
     /* Moves the clock to the next end: true and its ticket. False: nothing is under way. */
