@@ -520,9 +520,11 @@ static void mark_next(struct reader *r, size_t first, size_t statement)
 
 static void add_edges(struct reader *r)
 {
-    for (const struct edge *e = r->edges; e < r->edges + r->edge_count && !r->failed; e++)
+    for (size_t i = 0; i < r->edge_count && !r->failed; i++) {
+        const struct edge *e = &r->edges[i];
         if ((e->next ? thrum_precede_next : thrum_edge)(r->tasks[e->before], r->tasks[e->after]) != 0)
             fail_at(r, e->line, "%s", thrum_message(NULL));
+    }
 }
 
 static void append(struct reader *r, struct nodes *all, const struct nodes *some)

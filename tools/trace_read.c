@@ -345,12 +345,8 @@ static int finish(struct reader *r)
     return 0;
 }
 
-static json_t *load(struct reader *r)
+static json_t *load(struct reader *r, const char *text, size_t size)
 {
-    size_t size;
-    char *text = tool_read_file(r->path, &size, r->why, r->why_size);
-    if (!text)
-        return NULL;
     json_error_t error;
     json_t *root = json_loadb(text, size, 0, &error);
     if (!root && strspn(text, " \t\r\n") == size)
@@ -359,21 +355,31 @@ static json_t *load(struct reader *r)
         fail(r, " is cut off in line %d: its writer was stopped or is not done yet", error.line);
     else if (!root)
         fail(r, ":%d: not a trace, nor any JSON: %s", error.line, error.text);
-    free(text);
     return root;
 }
 
-int trace_read(const char *path, struct trace *trace, char *why, size_t why_size)
+int trace_read_text(const char *text, size_t size, const char *path, struct trace *trace, char *why, size_t why_size)
 {
     *trace = (struct trace){0};
     struct reader r = {trace, path, why, why_size, json_object(), json_object()};
-    json_t *root = load(&r);
+    json_t *root = load(&r, text, size);
     int code = root && read_root(&r, root) == 0 && finish(&r) == 0 ? 0 : -1;
     json_decref(root);
     json_decref(r.lane_of);
     json_decref(r.name_of);
     if (code != 0)
         trace_free(trace);
+    return code;
+}
+
+int trace_read(const char *path, struct trace *trace, char *why, size_t why_size)
+{
+    size_t size;
+    char *text = tool_read_file(path, &size, why, why_size);
+    if (!text)
+        return -1;
+    int code = trace_read_text(text, size, path, trace, why, why_size);
+    free(text);
     return code;
 }
 

@@ -55,6 +55,8 @@ struct trace {
 
 /* 0, or -1 with a sentence in `why`; then there is nothing to free. */
 int trace_read(const char *path, struct trace *trace, char *why, size_t why_size);
+/* The same with the file's content, which a zero follows; sentences name `path`. */
+int trace_read_text(const char *text, size_t size, const char *path, struct trace *trace, char *why, size_t why_size);
 void trace_free(struct trace *trace);
 
 /* The share of the whole that lane `lane` was busy in each of `count` equal slices of the makespan, 0 to 1. */
