@@ -360,6 +360,20 @@ TEST(what_was_used_last_stays)
 }
 
 /* Two workers of a device, and room for one task: they take turns, and the second is crowded meanwhile. */
+/* There is memory for the piece to the last byte, and the task uses it twice. */
+TEST(a_task_may_fill_a_device)
+{
+    begin();
+    int on_gpu = codelet("g", EMU), a = data(100, true);
+    task(on_gpu, 5, THRUM_MODE_R, a, THRUM_MODE_R, a);
+    thrum_sim_result *r = run_on("device gpu count=1 arch=emu workers=1 bandwidth=10B/s latency=1s memory=100B\n"
+                                 "speed * gpu=1",
+                                 "fifo", 0);
+    assert_near(r->makespan, 11 + 5);
+    assert_int_equal(r->nodes[1].most_used, 100);
+    thrum_sim_result_free(r);
+}
+
 TEST(tasks_that_do_not_fit_together_run_one_after_the_other)
 {
     begin();
@@ -550,6 +564,28 @@ TEST(noise_does_not_depend_on_the_order)
     thrum_sim_result_free(a);
     thrum_sim_result_free(b);
     thrum_workload_free(workload);
+    thrum_machine_free(machine);
+}
+
+/* On one worker of either kind, which are equally fast. */
+TEST(noise_does_not_depend_on_the_place)
+{
+    thrum_machine *machine = machine_of("cores count=1\ndevice gpu count=1 arch=emu workers=1 bandwidth=1GB/s\n"
+                                        "speed * cpu=10 gpu=10\nnoise normal:1,0.2");
+    double makespan[2];
+    for (int worker = 0; worker < 2; worker++) {
+        begin();
+        int c = codelet("c", CPU | EMU);
+        for (int i = 0; i < 20; i++)
+            add(&(thrum_workload_task){.codelet = c, .work = 10, .worker = worker, .bucket = -1});
+        thrum_sim_result *result = run(&(thrum_sim){.machine = machine, .workload = workload, .seed = 3});
+        assert_int_equal(result->workers[worker].tasks, 20);
+        makespan[worker] = result->makespan;
+        thrum_sim_result_free(result);
+        thrum_workload_free(workload);
+    }
+    assert_near(makespan[0], makespan[1]);
+    assert_true(fabs(makespan[0] - 20) > 0.01);
     thrum_machine_free(machine);
 }
 
@@ -1058,6 +1094,7 @@ int main(void)
         cmocka_unit_test(devices_that_are_no_peers_copy_through_the_host),
         cmocka_unit_test(a_full_device_throws_out_what_was_used_longest_ago),
         cmocka_unit_test(what_was_used_last_stays),
+        cmocka_unit_test(a_task_may_fill_a_device),
         cmocka_unit_test(tasks_that_do_not_fit_together_run_one_after_the_other),
         cmocka_unit_test(commuting_tasks_exclude_each_other),
         cmocka_unit_test(reductions_run_at_the_same_time),
@@ -1066,6 +1103,7 @@ int main(void)
         cmocka_unit_test(equal_seeds_give_equal_results),
         cmocka_unit_test(runs_at_the_same_time_do_not_disturb_each_other),
         cmocka_unit_test(noise_does_not_depend_on_the_order),
+        cmocka_unit_test(noise_does_not_depend_on_the_place),
         cmocka_unit_test(every_policy_does_all_tasks_once_and_in_order),
         cmocka_unit_test(a_policy_that_breaks_its_contract_is_told_so),
         cmocka_unit_test(a_policy_that_wakes_nobody_is_asked_once_more),

@@ -19,6 +19,12 @@ small_qr="--n 90 --tile 20 --inner 6" memory_qr=20KB
 small_life="--n 22 --block 8 --steps 4" memory_life=8KB
 small_kmeans="--points 2000 --block 250 --clusters 5 --turns 20" memory_kmeans=20KB
 
+# The same work for the application and for the simulator, which makes workloads without running it (apps/workloads.c).
+real_cholesky="--n 150 --tile 50" planned_cholesky="--n 150 --tile 50"
+real_qr="--n 90 --tile 30" planned_qr="--n 90 --tile 30"
+real_life="--n 22 --block 8 --steps 3" planned_life="--n 22 --tile 8 --steps 3"
+real_kmeans="--points 2000 --block 250 --turns 2 --tolerance 0" planned_kmeans="--n 2000 --tile 250 --steps 2"
+
 apps="life kmeans"
 [ $dense = yes ] && apps="cholesky qr life kmeans"
 for app in $apps; do
@@ -58,6 +64,12 @@ for app in $apps; do
     is_right
     [ "$(head -n 1 "$folder/$app.workload")" = "thrum-workload 1" ] || trouble "no workload was written"
     grep -q "^task $app-.* work=.* seconds.cpu=" "$folder/$app.workload" || trouble "no task was measured"
+    real=real_$app planned=planned_$app # the same codelets, data and tasks, but for the times that were measured
+    expect 0 $app ${!real} --policy prio --workload "$folder/real.workload"
+    expect 0 sim --app $app ${!planned} --machine k40 --set "speed * cpu=1e9 gpu=1e9" --write-workload "$folder/planned.workload"
+    sed 's/ seconds\.[a-z]*=[^ ]*//g' "$folder/real.workload" >"$folder/real-tasks"
+    cmp -s "$folder/real-tasks" "$folder/planned.workload" ||
+        trouble "its tasks are not those that are simulated: $(diff "$folder/real-tasks" "$folder/planned.workload" | head -n 6)"
     expect 0 $app ${!small} --no-check
     says "check      none"
     expect 0 $app ${!small} --devices "cpu:2,emu:2;link=1GB/s" --mode timing --json
