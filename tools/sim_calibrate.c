@@ -22,7 +22,9 @@
 
 #include "common.h"
 #include "sim.h"
+#include "sim_calibrate.h"
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
@@ -31,7 +33,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TILE = 128, TILES = 8, EDGE_STEPS = 4, REPEATS = 16, LIFE_BLOCK = 32, LIFE_BLOCKS = 3, SHAPES = 160 };
+enum { TILES = 8, EDGE_STEPS = 4, REPEATS = 16, LIFE_BLOCK = 32, LIFE_BLOCKS = 3, SHAPES = 160 };
 
 /* A kernel with data of certain extents, and what was measured of it. */
 struct shape {
@@ -45,7 +47,7 @@ struct shape {
 struct setting {
     const char *arch; /* of the rows of its models */
     const char *devices;
-    int workers;
+    int workers, tile;
     double overhead;
     struct shape shapes[SHAPES];
     int count;
@@ -72,7 +74,7 @@ static void add_shape(struct setting *s, const char *codelet, double work, doubl
 /* Tiles at the lower edge have r rows; those whole have b. */
 static void add_cholesky(struct setting *s, double r)
 {
-    const double b = TILE, number = sizeof(double);
+    const double b = s->tile, number = sizeof(double);
     bool whole = r == b;
     add_shape(s, "cholesky-potrf", r * r * r / 3, number * r * r, whole);
     add_shape(s, "cholesky-trsm", r * b * b, number * (b * b + r * b), whole);
@@ -83,7 +85,7 @@ static void add_cholesky(struct setting *s, double r)
 /* Of QR whole tiles only: 0 bytes stands for those with the most. */
 static void add_qr(struct setting *s)
 {
-    const double cube = (double)TILE * TILE * TILE;
+    const double cube = (double)s->tile * s->tile * s->tile;
     add_shape(s, "qr-geqrt", 4 * cube / 3, 0, true);
     add_shape(s, "qr-unmqr", 2 * cube, 0, true);
     add_shape(s, "qr-tsqrt", 2 * cube, 0, true);
@@ -244,18 +246,18 @@ static char *number_word(char text[16], int number)
 static bool measure(struct setting *s, const char *folder, bool dense)
 {
     char n[16], tile[16], block[16];
-    number_word(tile, TILE);
+    number_word(tile, s->tile);
     number_word(block, LIFE_BLOCK);
     for (int step = 1; step <= EDGE_STEPS && dense; step++) {
-        int edge = TILE / EDGE_STEPS * step;
-        double overhead = run_app(s, folder, "cholesky", "--n", number_word(n, (TILES - 1) * TILE + edge), "--tile",
+        int edge = s->tile * step / EDGE_STEPS;
+        double overhead = run_app(s, folder, "cholesky", "--n", number_word(n, (TILES - 1) * s->tile + edge), "--tile",
                                   tile, "--on-device", "all", NULL);
         if (overhead < 0)
             return false;
         s->overhead = overhead; /* the last one is of whole tiles */
         add_cholesky(s, edge);
     }
-    if (dense && run_app(s, folder, "qr", "--n", number_word(n, TILES / 2 * TILE), "--tile", tile, NULL) < 0)
+    if (dense && run_app(s, folder, "qr", "--n", number_word(n, TILES / 2 * s->tile), "--tile", tile, NULL) < 0)
         return false;
     for (int last = LIFE_BLOCK / 2; last <= LIFE_BLOCK; last += LIFE_BLOCK / 2) {
         double overhead = run_app(s, folder, "life", "--n", number_word(n, (LIFE_BLOCKS - 1) * LIFE_BLOCK + last),
@@ -401,7 +403,8 @@ static int describe(thrum_machine *machine, const struct setting *alone, const s
     struct fit f;
     int err = apply(machine, "name this");
     if (!err)
-        err = apply(machine, "about this machine, as `thrum sim --calibrate` has measured it with tiles of %d", TILE);
+        err = apply(machine, "about this machine, as `thrum sim --calibrate` has measured it with tiles of %d",
+                    alone->tile);
     if (!err)
         err = apply(machine, "cores count=%d", all->workers);
     if (!err)
@@ -449,10 +452,16 @@ static void remove_folder(const char *folder)
         tool_fail(SIM, "the folder %s could not be removed.", folder);
 }
 
-int sim_calibrate(const char *path)
+int sim_calibrate(const char *path, const char *tile_text)
 {
+    uint64_t tile = 128;
     char folder[] = "/tmp/thrum-calibrate-XXXXXX";
     thrum_machine_info info;
+    int code = tile_text ? tool_read_count(SIM, "--tile", tile_text, &tile) : TOOL_GO_ON;
+    if (code != TOOL_GO_ON)
+        return code;
+    if (tile < 16 || tile > 1024)
+        return tool_misuse(SIM, "--tile '%s' is not from 16 to 1024, which calibrating needs.", tile_text);
     if (thrum_machine_get(&info) != 0)
         return tool_fail(SIM, "%s.", thrum_message(NULL));
     struct setting *settings = calloc(3, sizeof *settings);
@@ -460,12 +469,12 @@ int sim_calibrate(const char *path)
         free(settings);
         return tool_fail(SIM, "no folder in /tmp, or no memory, to measure this machine.");
     }
-    settings[0] = (struct setting){.arch = "cpu", .workers = 1};
-    settings[1] = (struct setting){.arch = "cpu", .workers = info.usable};
-    settings[2] = (struct setting){.arch = "emu", .workers = 1, .devices = "cpu:1,emu:1"};
+    settings[0] = (struct setting){.arch = "cpu", .workers = 1, .tile = (int)tile};
+    settings[1] = (struct setting){.arch = "cpu", .workers = info.usable, .tile = (int)tile};
+    settings[2] = (struct setting){.arch = "emu", .workers = 1, .tile = (int)tile, .devices = "cpu:1,emu:1"};
     bool good = measure_all(settings, folder, true);
     remove_folder(folder);
-    int code = good ? write_description(path, &settings[0], &settings[1], &settings[2]) : TOOL_FAILED;
+    code = good ? write_description(path, &settings[0], &settings[1], &settings[2]) : TOOL_FAILED;
     free(settings);
     return code;
 }
