@@ -55,6 +55,7 @@ typedef struct thrum__space {
 } thrum__space;
 
 struct thrum_data {
+    thrum_buffer home; /* on node 0; ptr is NULL until it has memory. extent and stride are those below. A cache line */
     _Atomic uint32_t kind; /* THRUM__DATA_LIVE, THRUM__DATA_GONE */
     uint8_t layout;        /* enum thrum__layout_kind */
     bool owns_home;        /* its home's memory was allocated here; with the space's home_lock */
@@ -63,8 +64,7 @@ struct thrum_data {
     bool overlaps;         /* a part with a shadow: to be read only */
     uint8_t index_bytes;   /* of CSR */
     thrum__space *space;
-    size_t bytes;      /* packed */
-    thrum_buffer home; /* on node 0; ptr is NULL until it has memory. extent and stride are those that follow */
+    size_t bytes; /* packed */
     size_t extent[THRUM_DIMS_MOST], stride[THRUM_DIMS_MOST];
     size_t packed[THRUM_DIMS_MOST]; /* strides where it is packed: on devices */
     const thrum_layout *custom;     /* a copy, of custom layouts; else NULL */
