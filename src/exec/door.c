@@ -335,6 +335,16 @@ void thrum__door_give(worker *w)
     thrum__lock_give(&w->door);
 }
 
+void thrum__door_close(worker *w)
+{
+    if (!is_open(w) || !thrum__has_membarrier)
+        return;
+    thrum__lock_take(&w->door);
+    set_open_locked(w, false);
+    unask_locked(w);
+    thrum__lock_give(&w->door);
+}
+
 uintptr_t thrum__pop_slow(worker *w, int64_t base)
 {
     thrum__door_take(w);
