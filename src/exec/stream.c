@@ -41,6 +41,7 @@ struct thrum__stream {
 
 enum { HELP_FROM = 512, HELP_UNTIL = 256 }; /* ready jobs in the feeder's deque */
 enum { TIMED_EACH = 32 };                   /* of the times that a worker takes up jobs */
+enum { ELSEWHERE_NS = 100 }; /* for each access of a job that runs elsewhere than where it was inserted */
 
 /* ---- Feeders ------------------------------------------------------------------------------------------------------ */
 
@@ -356,12 +357,19 @@ bool thrum__stream_help(thrum__stream *stream)
     return any;
 }
 
+/* A job that runs elsewhere than where it was inserted takes longer than it would have taken there: its record and its handles'
+ * come from another core, and go back. Where there is but one place for all, nothing is gained by that until jobs are long. */
+static int64_t small_below(const domain *d, uint32_t accesses)
+{
+    return d->life.limit == 1 ? THRUM__LONG_NS : THRUM__SMALL_NS + accesses * ELSEWHERE_NS;
+}
+
 /* Small jobs are better left to whoever inserts them: to thieves the feeder looks as a worker that has a run of tiny tasks alone
  * and is getting on with it, or is not (door.c: better_left_alone). */
-static bool mark_small(worker *feeder, thrum__run *run)
+static bool mark_small(worker *feeder, thrum__run *run, uint32_t accesses)
 {
     int64_t pace = atomic_load_explicit(&run->turn, memory_order_relaxed);
-    bool small = pace > 0 && pace < THRUM__SMALL_NS;
+    bool small = pace > 0 && pace < small_below(feeder->domain, accesses);
     atomic_store_explicit(&feeder->left_ns, small ? INT64_MAX : 0, memory_order_relaxed);
     atomic_store_explicit(&feeder->began_on, -1, memory_order_relaxed); /* whoever inserts may be anywhere */
     atomic_store_explicit(&feeder->alone_runs, small, memory_order_relaxed);
@@ -380,12 +388,14 @@ void thrum__stream_nap(int64_t ns)
         thrum__step_back(self);
 }
 
-void thrum__stream_lighten(thrum__stream *stream)
+void thrum__stream_lighten(thrum__stream *stream, uint32_t accesses)
 {
     worker *feeder = stream->feeder;
     if (!feeder)
         return;
-    bool small = mark_small(feeder, stream->run);
+    bool small = mark_small(feeder, stream->run, accesses);
+    if (small)
+        thrum__door_close(feeder);
     if (thrum__deque_words(&feeder->deque) < (small ? 1 : HELP_FROM))
         return;
     worker *self = thrum__self, *w = enter(stream->ex);
