@@ -29,6 +29,8 @@
 #include "base/alloc.h"
 #include "sys/clock.h"
 
+#include <sched.h>
+
 struct thrum__stream {
     thrum_executor *ex;
     worker *feeder; /* NULL: jobs are posted */
@@ -103,6 +105,7 @@ static void run_init(thrum__run *run, thrum_handle *handle)
     run->began = 0;
     atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
     atomic_store_explicit(&run->turn, 0, memory_order_relaxed);
+    atomic_store_explicit(&run->caller_on, 0, memory_order_relaxed);
     atomic_store_explicit(&run->sharing, RUN_SHARED, memory_order_relaxed);
     atomic_store_explicit(&run->strands, 1, memory_order_release);
     atomic_store_explicit(&handle->run, run, memory_order_release);
@@ -288,6 +291,23 @@ static int64_t run_timed(worker *w, thrum__run *run, thrum_task *task, int64_t b
     return count;
 }
 
+/* A worker that is woken may be put onto the core of the very thread that has woken it, and is left there while that runs jobs, if
+ * something of less importance keeps other cores from being idle: the one waits for the other then. So guests say where they are,
+ * and workers go elsewhere; the next time that they are woken it is there. Relaxed: a hint. */
+static void sit_down(const worker *w, thrum__run *run)
+{
+    if (w->kind == WORKER_GUEST)
+        atomic_store_explicit(&run->caller_on, sched_getcpu() + 1, memory_order_relaxed);
+    else if (atomic_load_explicit(&run->caller_on, memory_order_relaxed) == sched_getcpu() + 1)
+        thrum__leave_core(w);
+}
+
+static void stand_up(const worker *w, thrum__run *run)
+{
+    if (w->kind == WORKER_GUEST)
+        atomic_store_explicit(&run->caller_on, 0, memory_order_relaxed);
+}
+
 /* A strand's life: from a job that it has found on, until its deque is empty. */
 void thrum__stream_work(worker *w, thrum__run *run, thrum_task *first)
 {
@@ -296,10 +316,12 @@ void thrum__stream_work(worker *w, thrum__run *run, thrum_task *first)
     w->root = run->root;
     w->run = run;
     int64_t base = thrum__deque_bottom_owner(&w->deque);
+    sit_down(w, run);
     if (w->strands++ % TIMED_EACH == 0)
         run_timed(w, run, first, base);
     else
         run_from(w, run, first, base);
+    stand_up(w, run);
     w->root = outer;
     w->run = outer_run;
     lower(w, run);
@@ -315,8 +337,10 @@ static bool drain(worker *w, thrum__stream *stream, int64_t enough)
     int64_t began = thrum__now(), count = 0;
     w->root = run->root;
     w->run = run;
+    sit_down(w, run);
     while (thrum__deque_words(&stream->feeder->deque) > enough && (task = pop(stream->feeder, 0)))
         count += run_from(w, run, task, base);
+    stand_up(w, run);
     note_pace(run, began, count);
     w->root = outer;
     w->run = outer_run;

@@ -305,15 +305,20 @@ static bool must_stop_searching(const worker *w)
            atomic_load_explicit(&w->domain->stop, memory_order_relaxed);
 }
 
-/* A worker that is woken, or whose nap has ended, may be put onto the core of the very worker that it is to watch, and left
- * there, though another core is idle: then each of its looks interrupts that one (docs/benchmarking.md). Where more workers
- * are awake than there are cores, there is nowhere to go. */
-static void leave_watched_core(const worker *w)
+/* Where more workers are awake than there are cores, there is nowhere to go. */
+void thrum__leave_core(const worker *w)
 {
     const domain *d = w->domain;
-    bool room = !d->cores || thrum__life_look(&d->life).awake <= d->cores;
-    if (room && thrum__door_shares_core(w))
+    if (!d->cores || thrum__life_look(&d->life).awake <= d->cores)
         thrum__change_cpu();
+}
+
+/* A worker that is woken, or whose nap has ended, may be put onto the core of the very worker that it is to watch, and left
+ * there, though another core is idle: then each of its looks interrupts that one (docs/benchmarking.md). */
+static void leave_watched_core(const worker *w)
+{
+    if (thrum__door_shares_core(w))
+        thrum__leave_core(w);
 }
 
 /* Looks for work for a while; nobody looks long while too many others do. While there is only work that is better left
