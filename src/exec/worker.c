@@ -186,16 +186,18 @@ bool thrum__borrow_place(domain *d)
     return false;
 }
 
-static bool work_is_queued(const domain *d)
+/* Or somebody wants the place itself. */
+static bool napper_is_wanted(const domain *d)
 {
     return atomic_load_explicit(&d->waiting, memory_order_relaxed) ||
-           atomic_load_explicit(&d->pinned, memory_order_relaxed);
+           atomic_load_explicit(&d->pinned, memory_order_relaxed) ||
+           atomic_load_explicit(&d->returning, memory_order_relaxed);
 }
 
 void thrum__give_place_back(domain *d)
 {
     offer_place(d);
-    if (work_is_queued(d))
+    if (napper_is_wanted(d))
         wake_napper(d);
 }
 

@@ -418,17 +418,29 @@ static int insert_locked(thrum_flow *flow, const thrum_codelet *codelet, const t
     return 0;
 }
 
-int thrum__flow_enter(thrum_flow *flow)
+static int enter_first(thrum_flow *flow)
 {
     int err = thrum__flow_error(flow);
     if (!err && !flow->begun && (err = thrum__flow_begin(flow)))
         thrum__flow_fail(flow, err);
-    if (err)
+    return err;
+}
+
+static inline int enter(thrum_flow *flow)
+{
+    int err = 0;
+    if (__builtin_expect(flow->code || !flow->begun || thrum__root_code(flow->owner.root), 0) &&
+        (err = enter_first(flow)))
         return err;
     if (__builtin_expect(flow->store.open >= flow->window, 0))
         wait_for_room(flow);
     thrum__lock_take(&flow->space->lock);
     return 0;
+}
+
+int thrum__flow_enter(thrum_flow *flow)
+{
+    return enter(flow);
 }
 
 int thrum_insert_items(thrum_flow *flow, const thrum_codelet *codelet, const thrum_item *items, size_t count)
@@ -437,7 +449,7 @@ int thrum_insert_items(thrum_flow *flow, const thrum_codelet *codelet, const thr
         return thrum__fault(THRUM_EINVAL, "thrum_insert: the flow is NULL");
     if (flow->recording)
         return thrum__record_insert(flow, codelet, items, count);
-    int err = thrum__flow_enter(flow);
+    int err = enter(flow);
     if (err)
         return err;
     if (!insert_plain(flow, codelet, items, count))
