@@ -509,8 +509,9 @@ bool thrum__door_shares_core(const worker *w)
     int count = atomic_load_explicit(&d->count, memory_order_acquire), here = sched_getcpu();
     for (int i = 0; i < count; i++) {
         const worker *other = d->workers[i];
-        if (other != w && atomic_load_explicit(&other->alone_runs, memory_order_relaxed) > 0 &&
-            atomic_load_explicit(&other->began_on, memory_order_relaxed) == here)
+        bool busy = atomic_load_explicit(&other->alone_runs, memory_order_relaxed) > 0 ||
+                    (other->kind == WORKER_FEEDER && thrum__deque_has_words(&other->deque));
+        if (other != w && busy && atomic_load_explicit(&other->began_on, memory_order_relaxed) == here)
             return true;
     }
     return false;

@@ -135,16 +135,16 @@ struct thrum__run {
     const thrum__lanes *lanes;          /* of pipelined runs; else NULL */
     thrum_task **sources;
     size_t count;
-    uint64_t tag;             /* its number, shifted */
-    size_t divisor;           /* a take is the rest divided by this */
-    _Atomic uint32_t sharing; /* enum run_sharing; see door.c */
-    bool has_token;           /* its sources were put in the open list */
-    bool careful;             /* some of its tasks are more urgent than others */
-    bool stream;              /* it has no graph: see stream.c */
-    int64_t began;            /* when the iteration began; 0: not timed */
-    _Atomic int64_t turn;     /* when a condition last found nobody else in it, while it was shared */
-    _Atomic int caller_on;    /* of streams: the processor on which a guest runs jobs, plus one; 0: none does */
-    thrum__run *outer_alone;  /* in its worker's list of runs that are its alone */
+    uint64_t tag;                          /* its number, shifted */
+    size_t divisor;                        /* a take is the rest divided by this */
+    _Atomic uint32_t sharing;              /* enum run_sharing; see door.c */
+    bool has_token;                        /* its sources were put in the open list */
+    bool careful;                          /* some of its tasks are more urgent than others */
+    bool stream;                           /* it has no graph: see stream.c */
+    int64_t began;                         /* when the iteration began; 0: not timed */
+    _Atomic int64_t turn;                  /* when a condition last found nobody else in it, while it was shared */
+    _Atomic uint32_t seat;                 /* of streams: who runs jobs of it, and where: see sit_down in stream.c */
+    thrum__run *outer_alone;               /* in its worker's list of runs that are its alone */
     thrum__run *next_open, *previous_open; /* domain->lock */
     thrum__run *next_free;                 /* ex->lock */
 };

@@ -105,7 +105,7 @@ static void run_init(thrum__run *run, thrum_handle *handle)
     run->began = 0;
     atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
     atomic_store_explicit(&run->turn, 0, memory_order_relaxed);
-    atomic_store_explicit(&run->caller_on, 0, memory_order_relaxed);
+    atomic_store_explicit(&run->seat, 0, memory_order_relaxed);
     atomic_store_explicit(&run->sharing, RUN_SHARED, memory_order_relaxed);
     atomic_store_explicit(&run->strands, 1, memory_order_release);
     atomic_store_explicit(&handle->run, run, memory_order_release);
@@ -122,6 +122,8 @@ int thrum__stream_begin(thrum__stream *stream, thrum__job_owner *owner)
     run_init(run, handle);
     atomic_fetch_add_explicit(&stream->ex->streaming, 1, memory_order_relaxed);
     atomic_store_explicit(&run->turn, stream->pace, memory_order_relaxed);
+    if (stream->feeder)
+        atomic_store_explicit(&stream->feeder->began_on, -1, memory_order_relaxed);
     stream->handle = handle;
     stream->run = run;
     owner->root = handle->root;
@@ -291,21 +293,30 @@ static int64_t run_timed(worker *w, thrum__run *run, thrum_task *task, int64_t b
     return count;
 }
 
-/* A worker that is woken may be put onto the core of the very thread that has woken it, and is left there while that runs jobs, if
- * something of less importance keeps other cores from being idle: the one waits for the other then. So guests say where they are,
- * and workers go elsewhere; the next time that they are woken it is there. Relaxed: a hint. */
+/* A worker that is woken may be put onto the core of the very thread that has woken it, or of another worker, and is left there
+ * while that runs jobs, if something of less importance keeps other cores from being idle: the one waits for the other then. So one
+ * of those who run jobs says where it is, a guest if there is one, and workers that find themselves there go elsewhere: which is
+ * where they are woken the next time. Relaxed: a hint. */
+enum { SEAT_SHIFT = 16, SEAT_CPU = 0xffff };
+
+static uint32_t seat_here(const worker *w)
+{
+    return (uint32_t)(w->index + 1) << SEAT_SHIFT | ((uint32_t)sched_getcpu() & SEAT_CPU);
+}
+
 static void sit_down(const worker *w, thrum__run *run)
 {
-    if (w->kind == WORKER_GUEST)
-        atomic_store_explicit(&run->caller_on, sched_getcpu() + 1, memory_order_relaxed);
-    else if (atomic_load_explicit(&run->caller_on, memory_order_relaxed) == sched_getcpu() + 1)
+    uint32_t here = seat_here(w), seat = atomic_load_explicit(&run->seat, memory_order_relaxed);
+    if (w->kind == WORKER_GUEST || seat == 0)
+        atomic_store_explicit(&run->seat, here, memory_order_relaxed);
+    else if (seat >> SEAT_SHIFT != here >> SEAT_SHIFT && (seat & SEAT_CPU) == (here & SEAT_CPU))
         thrum__leave_core(w);
 }
 
 static void stand_up(const worker *w, thrum__run *run)
 {
-    if (w->kind == WORKER_GUEST)
-        atomic_store_explicit(&run->caller_on, 0, memory_order_relaxed);
+    if (atomic_load_explicit(&run->seat, memory_order_relaxed) >> SEAT_SHIFT == (uint32_t)w->index + 1)
+        atomic_store_explicit(&run->seat, 0, memory_order_relaxed);
 }
 
 /* A strand's life: from a job that it has found on, until its deque is empty. */
@@ -430,6 +441,18 @@ void thrum__stream_lighten(thrum__stream *stream, uint32_t accesses)
 
 /* ---- Ending ------------------------------------------------------------------------------------------------------- */
 
+/* Whoever has been woken and waits for the very core of the guest, who is about to run jobs, gets it for a moment: to find that it
+ * should be elsewhere. */
+static void show_core(thrum__stream *stream, const worker *guest)
+{
+    if (thrum__life_look(&stream->ex->cpu.life).searching == 0)
+        return;
+    sit_down(guest, stream->run);
+    if (stream->feeder)
+        atomic_store_explicit(&stream->feeder->began_on, sched_getcpu(), memory_order_relaxed);
+    sched_yield();
+}
+
 /* Gives the token back once the feeder's deque is empty: here, or by whoever takes it from the post. */
 static void give_token(thrum__stream *stream, worker *w)
 {
@@ -462,6 +485,8 @@ void thrum__stream_end(thrum__stream *stream)
     worker *self = thrum__self;
     thrum__note_awaited(handle, self);
     worker *w = enter(stream->ex);
+    if (w && w != self)
+        show_core(stream, w);
     give_token(stream, w);
     if (w && w != self)
         thrum__wait_as(w, handle, false);
