@@ -38,6 +38,7 @@
 #include <unistd.h>
 
 enum { TILES = 16, EDGE_TILES = 8, EDGES = 4, LIFE_BLOCK = 32, LIFE_BLOCKS = 3, LIFE_STEPS = 20, SHAPES = 160 };
+enum { AGAIN = 5 }; /* runs of which the quickest counts: who was disturbed says nothing about the runtime */
 
 /* A kernel with data of certain extents, and what was measured of it. */
 struct shape {
@@ -57,8 +58,9 @@ struct setting {
     int workers, tile;
     struct run {
         double seconds, busy, tasks;
-    } cholesky, life;  /* with whole tiles */
-    double life_fixed; /* of its kernel, as fitted */
+        double copies, bytes, link_busy; /* to devices */
+    } cholesky, life;                    /* with whole tiles */
+    double life_fixed;                   /* of its kernel, as fitted */
     struct shape shapes[SHAPES];
     int count;
 };
@@ -187,10 +189,15 @@ static struct run run_of(const json_t *object)
         run.busy += json_number_value(json_object_get(worker, "busy"));
         run.tasks += json_number_value(json_object_get(worker, "tasks"));
     }
+    const json_t *link = json_array_get(json_object_get(object, "links"), 0);
+    run.copies = json_number_value(json_object_get(link, "copies"));
+    run.bytes = json_number_value(json_object_get(link, "bytes"));
+    run.link_busy = json_number_value(json_object_get(link, "busy"));
     return run;
 }
 
-/* Runs an application so many times, with words behind it up to NULL; *run becomes the median one. False after a sentence. */
+/* Runs an application so many times, with words behind it up to NULL. *run is the median one, if it was quicker than the one that is
+ * there. False after a sentence. */
 static bool run_app(const struct setting *s, const char *folder, int repeats, struct run *run, const char *app, ...)
 {
     char workers[16], times[16];
@@ -207,8 +214,9 @@ static bool run_app(const struct setting *s, const char *folder, int repeats, st
     va_end(list);
     json_t *object = run_self(folder, words);
     bool good = object != NULL;
-    if (object && run)
-        *run = run_of(object);
+    struct run this_run = object ? run_of(object) : (struct run){0};
+    if (good && run && (run->tasks == 0 || this_run.seconds < run->seconds))
+        *run = this_run;
     json_decref(object);
     return good;
 }
@@ -307,12 +315,13 @@ static bool run_cholesky(struct setting *s, const char *folder)
     char n[16], tile[16], path[80];
     number_word(tile, s->tile);
     for (int edge = 0; edge < EDGES; edge++) {
-        int last = s->tile * edge / EDGES, repeats = edge ? 16 : 9;
+        int last = s->tile * edge / EDGES, repeats = edge ? 16 : 3;
         number_word(n, (edge ? EDGE_TILES : TILES) * s->tile + last);
         folder_of(path, folder, s, edge);
-        if (!run_app(s, path, repeats, edge ? NULL : &s->cholesky, "cholesky", "--n", n, "--tile", tile, "--on-device",
-                     "all", NULL))
-            return false;
+        for (int again = 0; again < (edge ? 1 : AGAIN); again++)
+            if (!run_app(s, path, repeats, edge ? NULL : &s->cholesky, "cholesky", "--n", n, "--tile", tile,
+                         "--on-device", "all", NULL))
+                return false;
         add_cholesky(s, edge ? last : s->tile);
         if (s->timing)
             return true;
@@ -341,8 +350,10 @@ static bool run_life(struct setting *s, const char *folder)
         int last = edge ? LIFE_BLOCK / 2 : LIFE_BLOCK;
         number_word(n, (LIFE_BLOCKS - 1) * LIFE_BLOCK + last);
         folder_of(path, folder, s, EDGES + 1 + edge);
-        if (!run_app(s, path, 7, edge ? NULL : &s->life, "life", "--n", n, "--block", block, "--steps", steps, NULL))
-            return false;
+        for (int again = 0; again < (edge ? 1 : AGAIN); again++)
+            if (!run_app(s, path, 3, edge ? NULL : &s->life, "life", "--n", n, "--block", block, "--steps", steps,
+                         NULL))
+                return false;
         add_life(s, last);
         if (s->timing)
             return true;
@@ -616,7 +627,7 @@ static bool simulate(const thrum_machine *base, const struct setting *s, const c
         err = thrum_simulate(&(thrum_sim){.machine = machine, .workload = workload, .policy = "prio", .ahead = 1},
                              &result);
     if (!err)
-        *run = (struct run){result->makespan, result->workers[0].busy, (double)result->tasks};
+        *run = (struct run){result->makespan, result->workers[0].busy, (double)result->tasks, 0, 0, 0};
     thrum_sim_result_free(result);
     thrum_machine_free(machine);
     thrum_workload_free(workload);
@@ -656,6 +667,13 @@ static int apply_overheads(thrum_machine *machine, const struct setting *s)
 
 /* ---- All of it ----------------------------------------------------------------------------------------------------- */
 
+/* The device's link as it is seen: its thread has to be woken, and copies where no other core is free wait for one. */
+static double latency_of(const struct run *run)
+{
+    const double least = 5e-6, bandwidth = 8e9;
+    return run->copies > 0 ? fmax(least, (run->link_busy - run->bytes / bandwidth) / run->copies) : least;
+}
+
 static int describe_real(thrum_machine *machine, struct setting settings[3])
 {
     int err = apply(machine, "about this machine, as thrum sim --calibrate has measured it with tiles of %d",
@@ -663,7 +681,8 @@ static int describe_real(thrum_machine *machine, struct setting settings[3])
     if (!err)
         err = apply(machine, "cores count=%d", settings[1].workers);
     if (!err)
-        err = apply(machine, "device emu count=0 memory=1GiB bandwidth=8GB/s latency=5us");
+        err = apply(machine, "device emu count=0 memory=1GiB bandwidth=8GB/s latency=%.0fns",
+                    latency_of(&settings[2].cholesky) * 1e9);
     if (!err)
         err = apply_speeds(machine, &settings[0], &settings[1], &settings[2]);
     if (!err)
