@@ -114,7 +114,7 @@ complains "cycle.wl:"
 # Descriptions of this machine; that of emulated devices in timing mode is the quick one.
 expect 2 sim --calibrate "$folder/this.machine" --tile 7
 complains "--tile '7': to calibrate, a tile is from 16 to 512"
-if [ -e "$THRUM_BUILD/libthrum-dense.so" ]; then
+if [ -e "$build/libthrum-dense.so" ]; then
     expect 0 sim --calibrate "$folder/this.machine" --timing
     expect 0 sim --machine "$folder/this.machine" --app cholesky --n 1000 --tile 100 --policy dmda
     says "makespan   "
