@@ -2,18 +2,20 @@
  *
  * thrum sim --calibrate: a description of the machine that it runs on.
  *
- * The applications are run at one tile size, 128 (life: blocks of 32, kmeans not at all), with a size of the problem that is no
- * multiple of it: so besides whole tiles there are thinner ones at the edge, and each kernel is seen with several ratios of work to
- * bytes. What performance models have measured of these shapes is fitted by
+ * The applications are run at one tile size, 128 (life: blocks of 32; kmeans not at all): once with whole tiles, and with sizes that
+ * are no multiple of it, so that there are thinner tiles at the edge, and each kernel is seen with several ratios of work to bytes.
+ * What performance models have measured of these shapes, each compared with whole tiles of the same run, is fitted by
  *
  *     seconds = fixed + bytes * per_byte + work / rate,       none of them negative,
  *
- * so that relative errors are least, and scaled so that whole tiles come out as measured. That is the whole model: it says what other
- * tile sizes will take, as far as what a kernel takes beside its operations grows with its data.
+ * so that relative errors are least, and scaled so that whole tiles come out as measured. Libraries have other kernels for small
+ * matrices: if one rate for the smaller shapes and another for the rest fit much better, small work has its own. That is the whole
+ * model: it says what other tile sizes take as far as what a kernel takes beside its operations grows with its data.
  *
- * - What a task costs besides its kernel: one worker's time that no kernel used, divided by its tasks.
- * - Crowding: how much longer whole tiles take while all cores are at work.
- * - An emulated device runs kernels on a core of this machine: the same, with all kernels on it.
+ * What a task costs besides its kernel: a worker's time that was in no kernel, less what the simulator says that it waits for data,
+ * divided by its tasks. Life, whose tasks access 34 pieces of data, has what it takes more as a part of its kernel. Crowding is how
+ * much longer whole tiles take while all cores are at work. An emulated device runs kernels on a core of this machine: the same,
+ * with all kernels on it. In timing mode kernels take what the machine `timing` says: only overheads are looked for.
  *
  * Each run is a process of its own (this program as `thrum cholesky`, `thrum life`, ...), whose models go to a folder that is
  * removed in the end.
@@ -22,7 +24,11 @@
 
 #include "common.h"
 #include "sim.h"
+#include "sim_calibrate.h"
 
+#include "apps/workloads.h"
+
+#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
@@ -31,28 +37,36 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TILE = 128, TILES = 8, EDGE_STEPS = 4, REPEATS = 16, LIFE_BLOCK = 32, LIFE_BLOCKS = 3, SHAPES = 160 };
+enum { TILES = 16, EDGE_TILES = 8, EDGES = 4, LIFE_BLOCK = 32, LIFE_BLOCKS = 3, LIFE_STEPS = 20, SHAPES = 160 };
+enum { AGAIN = 5 }; /* runs of which the quickest counts: who was disturbed says nothing about the runtime */
 
 /* A kernel with data of certain extents, and what was measured of it. */
 struct shape {
     const char *codelet;
     double work, bytes;
     bool whole;
-    double seconds; /* 0: not seen often enough */
+    double
+        seconds; /* 0: not seen often enough. Of whole ones the mean over runs, of others relative to a whole one's */
+    int runs;
 };
 
 /* One way of running: on one core, on all, on an emulated device. */
 struct setting {
     const char *arch; /* of the rows of its models */
     const char *devices;
-    int workers;
-    double overhead;
+    bool timing;
+    int workers, tile;
+    struct run {
+        double seconds, busy, tasks;
+        double copies, bytes, link_busy; /* to devices */
+    } cholesky, life;                    /* with whole tiles */
+    double life_fixed;                   /* of its kernel, as fitted */
     struct shape shapes[SHAPES];
     int count;
 };
 
 struct fit {
-    double per_work, per_byte, fixed;
+    double rate, per_byte, fixed, small_rate, small_work;
 };
 
 /* ---- Shapes -------------------------------------------------------------------------------------------------------- */
@@ -66,13 +80,13 @@ static void add_shape(struct setting *s, const char *codelet, double work, doubl
             return;
         }
     if (s->count < SHAPES)
-        s->shapes[s->count++] = (struct shape){codelet, work, bytes, whole, 0};
+        s->shapes[s->count++] = (struct shape){codelet, work, bytes, whole, 0, 0};
 }
 
 /* Tiles at the lower edge have r rows; those whole have b. */
 static void add_cholesky(struct setting *s, double r)
 {
-    const double b = TILE, number = sizeof(double);
+    const double b = s->tile, number = sizeof(double);
     bool whole = r == b;
     add_shape(s, "cholesky-potrf", r * r * r / 3, number * r * r, whole);
     add_shape(s, "cholesky-trsm", r * b * b, number * (b * b + r * b), whole);
@@ -83,7 +97,7 @@ static void add_cholesky(struct setting *s, double r)
 /* Of QR whole tiles only: 0 bytes stands for those with the most. */
 static void add_qr(struct setting *s)
 {
-    const double cube = (double)TILE * TILE * TILE;
+    const double cube = (double)s->tile * s->tile * s->tile;
     add_shape(s, "qr-geqrt", 4 * cube / 3, 0, true);
     add_shape(s, "qr-unmqr", 2 * cube, 0, true);
     add_shape(s, "qr-tsqrt", 2 * cube, 0, true);
@@ -120,7 +134,7 @@ static void add_life(struct setting *s, double last)
 
 /* ---- Runs ---------------------------------------------------------------------------------------------------------- */
 
-enum { WORDS = 24 };
+enum { WORDS = 28 };
 
 /* In the child. */
 _Noreturn static void become(const char *folder, int output, char *const words[WORDS])
@@ -152,45 +166,59 @@ static json_t *run_self(const char *folder, char *const words[WORDS])
     return tool_fail(SIM, "'thrum %s' failed, by which this machine was to be measured.", words[1]), NULL;
 }
 
-static double median_overhead(const json_t *object)
+static int add_devices(const struct setting *s, char *words[WORDS], int count)
+{
+    if (!s->devices)
+        return count;
+    words[count++] = (char *)"--devices";
+    words[count++] = (char *)(size_t)s->devices;
+    words[count++] = (char *)"--mode";
+    words[count++] = (char *)(s->timing ? "timing" : "real");
+    if (strcmp(s->arch, "emu") == 0)
+        words[count++] = (char *)"--device-only";
+    return count;
+}
+
+static struct run run_of(const json_t *object)
 {
     const json_t *workers = json_object_get(object, "workers"), *worker;
-    double busy = 0, waiting = 0, tasks = 0;
+    struct run run = {.seconds = json_number_value(json_object_get(object, "seconds"))};
     size_t i;
     json_array_foreach(workers, i, worker)
     {
-        busy += json_number_value(json_object_get(worker, "busy"));
-        waiting += json_number_value(json_object_get(worker, "waiting"));
-        tasks += json_number_value(json_object_get(worker, "tasks"));
+        run.busy += json_number_value(json_object_get(worker, "busy"));
+        run.tasks += json_number_value(json_object_get(worker, "tasks"));
     }
-    double seconds = json_number_value(json_object_get(object, "seconds"));
-    return tasks > 0 ? fmax(0, (seconds - busy - waiting) / tasks) : 0;
+    const json_t *link = json_array_get(json_object_get(object, "links"), 0);
+    run.copies = json_number_value(json_object_get(link, "copies"));
+    run.bytes = json_number_value(json_object_get(link, "bytes"));
+    run.link_busy = json_number_value(json_object_get(link, "busy"));
+    return run;
 }
 
-/* Runs an application, `rest` being "--key\0value\0" pairs ended by NULL. Its overhead per task, or negative after a sentence. */
-static double run_app(const struct setting *s, const char *folder, const char *app, ...)
+/* Runs an application so many times, with words behind it up to NULL. *run is the median one, if it was quicker than the one that is
+ * there. False after a sentence. */
+static bool run_app(const struct setting *s, const char *folder, int repeats, struct run *run, const char *app, ...)
 {
-    char workers[16], repeats[16];
+    char workers[16], times[16];
     char *words[WORDS] = {
         (char *)"thrum", (char *)(size_t)app, (char *)"--json", (char *)"--no-check", (char *)"--policy",
-        (char *)"prio",  (char *)"--workers", workers,          (char *)"--repeat",   repeats};
-    int count = 10;
+        (char *)"prio",  (char *)"--workers", workers,          (char *)"--repeat",   times};
+    int count = add_devices(s, words, 10);
     va_list list;
     snprintf(workers, sizeof workers, "%d", s->workers);
-    snprintf(repeats, sizeof repeats, "%d", REPEATS);
-    if (s->devices) {
-        words[count++] = (char *)"--devices";
-        words[count++] = (char *)(size_t)s->devices;
-        words[count++] = (char *)"--device-only";
-    }
+    snprintf(times, sizeof times, "%d", repeats);
     va_start(list, app);
     for (char *word; (word = va_arg(list, char *)) && count < WORDS - 1;)
         words[count++] = word;
     va_end(list);
     json_t *object = run_self(folder, words);
-    double overhead = object ? median_overhead(object) : -1;
+    bool good = object != NULL;
+    struct run this_run = object ? run_of(object) : (struct run){0};
+    if (good && run && (run->tasks == 0 || this_run.seconds < run->seconds))
+        *run = this_run;
     json_decref(object);
-    return overhead;
+    return good;
 }
 
 /* ---- What was measured --------------------------------------------------------------------------------------------- */
@@ -207,31 +235,64 @@ static bool fits(const struct shape *shape, const struct setting *s, const json_
            json_integer_value(json_object_get(row, "samples")) >= SAMPLES_LEAST;
 }
 
-static void read_rows(struct setting *s, const json_t *rows)
+/* What this run's models say of the shape; 0: nothing. Of several rows the one with the most bytes. */
+static double measured(const struct shape *shape, const struct setting *s, const json_t *rows)
 {
+    double most = 0, seconds = 0;
     size_t number;
     const json_t *row;
+    json_array_foreach(rows, number, row)
+    {
+        double bytes = json_number_value(json_object_get(row, "bytes"));
+        if (!fits(shape, s, row) || bytes < most)
+            continue;
+        most = bytes;
+        seconds = json_number_value(json_object_get(row, "mean"));
+    }
+    return seconds;
+}
+
+static struct shape *whole_of(struct setting *s, const char *codelet)
+{
+    for (int i = 0; i < s->count; i++)
+        if (s->shapes[i].whole && strcmp(s->shapes[i].codelet, codelet) == 0)
+            return &s->shapes[i];
+    return NULL;
+}
+
+/* Whole tiles are summed up, others divided by the whole ones of the same run. */
+static void take_rows(struct setting *s, const json_t *rows)
+{
     for (int i = 0; i < s->count; i++) {
-        double most = 0;
-        json_array_foreach(rows, number, row)
-        {
-            double bytes = json_number_value(json_object_get(row, "bytes"));
-            if (!fits(&s->shapes[i], s, row) || bytes < most)
-                continue;
-            most = bytes;
-            s->shapes[i].seconds = json_number_value(json_object_get(row, "mean"));
+        struct shape *shape = &s->shapes[i];
+        const struct shape *whole = whole_of(s, shape->codelet);
+        double seconds = measured(shape, s, rows), of_whole = whole ? measured(whole, s, rows) : 0;
+        if (seconds > 0 && of_whole > 0) {
+            shape->seconds += shape->whole ? seconds : seconds / of_whole;
+            shape->runs++;
         }
     }
 }
 
-static bool read_models(struct setting *s, const char *folder)
+static bool take_models(struct setting *s, const char *folder)
 {
     char *words[WORDS] = {(char *)"thrum", (char *)"info", (char *)"--models", (char *)"--json"};
     json_t *object = run_self(folder, words);
     if (object)
-        read_rows(s, json_object_get(object, "models"));
+        take_rows(s, json_object_get(object, "models"));
+    bool good = object != NULL;
     json_decref(object);
-    return object != NULL;
+    return good;
+}
+
+/* All runs are over: seconds of all shapes. */
+static void settle(struct setting *s)
+{
+    for (int i = 0; i < s->count; i++)
+        s->shapes[i].seconds /= s->shapes[i].runs ? s->shapes[i].runs : 1;
+    for (int i = 0; i < s->count; i++)
+        if (!s->shapes[i].whole)
+            s->shapes[i].seconds *= whole_of(s, s->shapes[i].codelet)->seconds;
 }
 
 static char *number_word(char text[16], int number)
@@ -240,40 +301,81 @@ static char *number_word(char text[16], int number)
     return text;
 }
 
-/* All applications in one setting: whole tiles and those at the edge. */
-static bool measure(struct setting *s, const char *folder, bool dense)
+/* ---- Runs of one setting ------------------------------------------------------------------------------------------- */
+
+/* A folder for each run, so that what runs say can be told apart. */
+static const char *folder_of(char path[80], const char *folder, const struct setting *s, int run)
 {
-    char n[16], tile[16], block[16];
-    number_word(tile, TILE);
-    number_word(block, LIFE_BLOCK);
-    for (int step = 1; step <= EDGE_STEPS && dense; step++) {
-        int edge = TILE / EDGE_STEPS * step;
-        double overhead = run_app(s, folder, "cholesky", "--n", number_word(n, (TILES - 1) * TILE + edge), "--tile",
-                                  tile, "--on-device", "all", NULL);
-        if (overhead < 0)
+    snprintf(path, 80, "%.40s/%s%d-%d/", folder, s->arch, s->workers, run);
+    return path;
+}
+
+static bool run_cholesky(struct setting *s, const char *folder)
+{
+    char n[16], tile[16], path[80];
+    number_word(tile, s->tile);
+    for (int edge = 0; edge < EDGES; edge++) {
+        int last = s->tile * edge / EDGES, repeats = edge ? 16 : 3;
+        number_word(n, (edge ? EDGE_TILES : TILES) * s->tile + last);
+        folder_of(path, folder, s, edge);
+        for (int again = 0; again < (edge ? 1 : AGAIN); again++)
+            if (!run_app(s, path, repeats, edge ? NULL : &s->cholesky, "cholesky", "--n", n, "--tile", tile,
+                         "--on-device", "all", NULL))
+                return false;
+        add_cholesky(s, edge ? last : s->tile);
+        if (s->timing)
+            return true;
+        if (!take_models(s, path))
             return false;
-        s->overhead = overhead; /* the last one is of whole tiles */
-        add_cholesky(s, edge);
     }
-    if (dense && run_app(s, folder, "qr", "--n", number_word(n, TILES / 2 * TILE), "--tile", tile, NULL) < 0)
-        return false;
-    for (int last = LIFE_BLOCK / 2; last <= LIFE_BLOCK; last += LIFE_BLOCK / 2) {
-        double overhead = run_app(s, folder, "life", "--n", number_word(n, (LIFE_BLOCKS - 1) * LIFE_BLOCK + last),
-                                  "--block", block, "--steps", "10", NULL);
-        if (overhead < 0)
-            return false;
-        s->overhead = dense ? s->overhead : overhead;
-        add_life(s, last);
-    }
+    return true;
+}
+
+static bool run_qr(struct setting *s, const char *folder)
+{
+    char n[16], tile[16], path[80];
     add_qr(s);
-    return read_models(s, folder);
+    number_word(n, EDGE_TILES * s->tile);
+    number_word(tile, s->tile);
+    folder_of(path, folder, s, EDGES);
+    return run_app(s, path, 5, NULL, "qr", "--n", n, "--tile", tile, NULL) && take_models(s, path);
+}
+
+static bool run_life(struct setting *s, const char *folder)
+{
+    char n[16], block[16], steps[16], path[80];
+    number_word(block, LIFE_BLOCK);
+    number_word(steps, LIFE_STEPS);
+    for (int edge = 0; edge < 2; edge++) {
+        int last = edge ? LIFE_BLOCK / 2 : LIFE_BLOCK;
+        number_word(n, (LIFE_BLOCKS - 1) * LIFE_BLOCK + last);
+        folder_of(path, folder, s, EDGES + 1 + edge);
+        for (int again = 0; again < (edge ? 1 : AGAIN); again++)
+            if (!run_app(s, path, 3, edge ? NULL : &s->life, "life", "--n", n, "--block", block, "--steps", steps,
+                         NULL))
+                return false;
+        add_life(s, last);
+        if (s->timing)
+            return true;
+        if (!take_models(s, path))
+            return false;
+    }
+    return true;
+}
+
+static bool measure(struct setting *s, const char *folder)
+{
+    if (!run_cholesky(s, folder) || (!s->timing && !run_qr(s, folder)) || !run_life(s, folder))
+        return false;
+    settle(s);
+    return true;
 }
 
 /* ---- Fitting ------------------------------------------------------------------------------------------------------- */
 
 enum { UNKNOWNS = 3 };
 
-/* Solves the normal equations for those unknowns that are in `used`; false if it cannot. Gauss, with the largest pivot. */
+/* Solves the normal equations for those unknowns that are in `used`; false if it cannot. */
 static bool solve(double m[UNKNOWNS][UNKNOWNS + 1], unsigned used, double x[UNKNOWNS])
 {
     int rows[UNKNOWNS], count = 0;
@@ -297,72 +399,159 @@ static bool solve(double m[UNKNOWNS][UNKNOWNS + 1], unsigned used, double x[UNKN
     return true;
 }
 
-static bool is_seen(const struct shape *shape, const char *codelet)
+/* Shapes of a codelet with more than `above` units of work. */
+struct selection {
+    const struct setting *s;
+    const char *codelet;
+    double above;
+};
+
+static bool is_chosen(const struct selection *chosen, int i)
 {
-    return strcmp(shape->codelet, codelet) == 0 && shape->seconds > 0 && shape->work > 0;
+    const struct shape *shape = &chosen->s->shapes[i];
+    return strcmp(shape->codelet, chosen->codelet) == 0 && shape->seconds > 0 && shape->work > chosen->above;
+}
+
+static double weight_of(const struct shape *shape)
+{
+    return shape->whole ? 3 : 1;
 }
 
 /* Numbers of about 1, so that the equations are well-behaved: per million of work, per kilobyte, in microseconds. */
-static void terms(const struct shape *shape, double t[UNKNOWNS])
+static double predict_terms(const struct shape *shape, const double x[UNKNOWNS], double t[UNKNOWNS])
 {
     t[0] = shape->work / 1e6;
     t[1] = shape->bytes / 1e3;
     t[2] = 1;
+    return x[0] * t[0] + x[1] * t[1] + x[2] * t[2];
 }
 
-static double try_fit(const struct setting *s, const char *codelet, unsigned used, double x[UNKNOWNS])
+static double error_of(const struct selection *chosen, const double x[UNKNOWNS])
 {
-    double m[UNKNOWNS][UNKNOWNS + 1] = {{0}}, t[UNKNOWNS], error = 0;
-    for (int i = 0; i < s->count; i++) {
-        if (!is_seen(&s->shapes[i], codelet))
+    double error = 0, t[UNKNOWNS];
+    for (int i = 0; i < chosen->s->count; i++)
+        if (is_chosen(chosen, i)) {
+            const struct shape *shape = &chosen->s->shapes[i];
+            double off = predict_terms(shape, x, t) / (shape->seconds * 1e6) - 1;
+            error += weight_of(shape) * off * off;
+        }
+    return x[0] > 0 && x[1] >= 0 && x[2] >= 0 ? error : INFINITY;
+}
+
+/* Least squares of relative errors with some of the terms. */
+static double try_terms(const struct selection *chosen, unsigned used, double x[UNKNOWNS])
+{
+    double m[UNKNOWNS][UNKNOWNS + 1] = {{0}}, t[UNKNOWNS];
+    for (int i = 0; i < chosen->s->count; i++) {
+        const struct shape *shape = &chosen->s->shapes[i];
+        if (!is_chosen(chosen, i))
             continue;
-        terms(&s->shapes[i], t);
-        double y = s->shapes[i].seconds * 1e6, weight = (s->shapes[i].whole ? 3 : 1) / (y * y);
+        double y = shape->seconds * 1e6, weight = weight_of(shape) / (y * y);
+        predict_terms(shape, x, t);
         for (int a = 0; a < UNKNOWNS; a++) {
             for (int b = 0; b < UNKNOWNS; b++)
                 m[a][b] += weight * t[a] * t[b];
             m[a][UNKNOWNS] += weight * t[a] * y;
         }
     }
-    if (!solve(m, used, x))
-        return INFINITY;
-    for (int i = 0; i < s->count; i++) {
-        if (!is_seen(&s->shapes[i], codelet))
-            continue;
-        terms(&s->shapes[i], t);
-        double y = s->shapes[i].seconds * 1e6, off = (x[0] * t[0] + x[1] * t[1] + x[2] * t[2] - y) / y;
-        error += (s->shapes[i].whole ? 3 : 1) * off * off;
-    }
-    return x[0] > 0 && x[1] >= 0 && x[2] >= 0 ? error : INFINITY;
+    return solve(m, used, x) ? error_of(chosen, x) : INFINITY;
 }
 
-static const struct shape *whole_shape(const struct setting *s, const char *codelet)
+/* The best of all ways to leave terms out; fewer terms than shapes, but one. */
+static double fit_terms(const struct selection *chosen, double best[UNKNOWNS])
 {
-    for (int i = 0; i < s->count; i++)
-        if (is_seen(&s->shapes[i], codelet) && s->shapes[i].whole)
-            return &s->shapes[i];
-    return NULL;
-}
-
-/* The best of all ways to leave terms out, none being negative; whole tiles as measured. */
-static bool fit(const struct setting *s, const char *codelet, struct fit *f)
-{
-    const struct shape *whole = whole_shape(s, codelet);
-    double best = INFINITY, x[UNKNOWNS], chosen[UNKNOWNS] = {0}, t[UNKNOWNS];
-    if (!whole)
-        return false;
+    double least = INFINITY, x[UNKNOWNS] = {0};
+    int shapes = 0;
+    for (int i = 0; i < chosen->s->count; i++)
+        shapes += is_chosen(chosen, i);
     for (unsigned used = 1; used < 1u << UNKNOWNS; used += 2) {
-        double error = try_fit(s, codelet, used, x);
-        if (error < best * 0.999) { /* more terms must be worth it */
-            best = error;
-            memcpy(chosen, x, sizeof x);
+        bool enough = used == 1 || __builtin_popcount(used) < shapes;
+        double error = enough ? try_terms(chosen, used, x) : INFINITY;
+        if (error < least * 0.999) { /* more terms must be worth it */
+            least = error;
+            memcpy(best, x, sizeof x);
         }
     }
-    terms(whole, t);
-    double predicted = chosen[0] * t[0] + chosen[1] * t[1] + chosen[2] * t[2];
-    double scale = predicted > 0 ? whole->seconds * 1e6 / predicted : 0;
-    *f = (struct fit){scale * chosen[0] / 1e12, scale * chosen[1] / 1e9, scale * chosen[2] / 1e6};
-    return scale > 0;
+    return least;
+}
+
+/* Of shapes up to `limit`: their mean rate, without what is fixed (microseconds), and the error of taking it for all of them. */
+static double fit_small(const struct selection *all, double limit, double fixed, double *rate)
+{
+    double sum = 0, error = 0;
+    int count = 0;
+    for (int i = 0; i < all->s->count; i++)
+        if (is_chosen(all, i) && all->s->shapes[i].work <= limit) {
+            sum += all->s->shapes[i].work / fmax(all->s->shapes[i].seconds - fixed * 1e-6, 1e-9);
+            count++;
+        }
+    *rate = count ? sum / count : 0;
+    for (int i = 0; i < all->s->count && count; i++)
+        if (is_chosen(all, i) && all->s->shapes[i].work <= limit) {
+            double off = (fixed * 1e-6 + all->s->shapes[i].work / *rate) / all->s->shapes[i].seconds - 1;
+            error += off * off;
+        }
+    return count ? error : INFINITY;
+}
+
+/* Whether the shape with this much work takes less than the terms say. */
+static bool is_faster(const struct selection *all, double work, const double x[UNKNOWNS])
+{
+    double t[UNKNOWNS];
+    for (int i = 0; i < all->s->count; i++)
+        if (is_chosen(all, i) && all->s->shapes[i].work == work)
+            return predict_terms(&all->s->shapes[i], x, t) > 1.03e6 * all->s->shapes[i].seconds;
+    return false;
+}
+
+/* The next larger shape's work, or 0. */
+static double next_work(const struct selection *all, double work)
+{
+    double next = 0;
+    for (int i = 0; i < all->s->count; i++) {
+        double other = all->s->shapes[i].work;
+        if (is_chosen(all, i) && other > work && (next == 0 || other < next))
+            next = other;
+    }
+    return next;
+}
+
+/* Two rates where that fits much better and small matrices are the faster ones. Two shapes are left for the rest at least. */
+static void fit_two_rates(const struct selection *all, double error, double x[UNKNOWNS], struct fit *f)
+{
+    const double bad = 0.02;
+    if (error < bad)
+        return;
+    for (double limit = next_work(all, 0), next; (next = next_work(all, limit)) > 0; limit = next) {
+        struct selection rest = *all;
+        double large[UNKNOWNS] = {0}, rate;
+        rest.above = limit;
+        double of_rest = fit_terms(&rest, large), both = of_rest + fit_small(all, limit, large[2], &rate);
+        if (both < error / 2 && next_work(all, next) > 0 && is_faster(all, limit, large)) {
+            error = both;
+            memcpy(x, large, sizeof large);
+            f->small_rate = rate;
+            f->small_work = sqrt(limit * next);
+        }
+    }
+}
+
+/* Whole tiles come out as measured. */
+static bool fit(struct setting *s, const char *codelet, struct fit *f)
+{
+    const struct shape *whole = whole_of(s, codelet);
+    struct selection all = {s, codelet, 0};
+    double x[UNKNOWNS] = {0}, t[UNKNOWNS];
+    *f = (struct fit){0};
+    if (!whole || !(whole->seconds > 0))
+        return false;
+    double error = fit_terms(&all, x);
+    fit_two_rates(&all, error, x, f);
+    double scale = whole->seconds * 1e6 / predict_terms(whole, x, t);
+    f->rate = 1e12 / (scale * x[0]);
+    f->per_byte = scale * x[1] / 1e9;
+    f->fixed = scale * x[2] / 1e6;
+    return isfinite(f->rate) && f->rate > 0;
 }
 
 /* ---- The description ----------------------------------------------------------------------------------------------- */
@@ -382,63 +571,137 @@ static int apply(thrum_machine *machine, const char *format, ...)
 }
 
 /* How much longer a whole tile takes in `crowded`, for each other worker. */
-static double crowding(const struct setting *alone, const struct setting *crowded, const char *codelet)
+static double crowding(struct setting *alone, struct setting *crowded, const char *codelet)
 {
-    const struct shape *a = whole_shape(alone, codelet), *b = whole_shape(crowded, codelet);
+    const struct shape *a = whole_of(alone, codelet), *b = whole_of(crowded, codelet);
     int others = crowded->workers - alone->workers;
-    return a && b && others > 0 ? fmax(0, (b->seconds / a->seconds - 1) / others) : 0;
+    if (!a || !b || others < 1 || !(a->seconds > 0) || !(b->seconds > 0))
+        return 0;
+    return fmax(0, (b->seconds / a->seconds - 1) / others);
 }
 
 static int apply_speed(thrum_machine *machine, const char *codelet, const char *kind, const struct fit *f, double crowd)
 {
-    return apply(machine, "speed %s %s=%.6g fixed.%s=%.6es per-byte.%s=%.6es crowd.%s=%.4g", codelet, kind,
-                 1 / f->per_work, kind, f->fixed, kind, f->per_byte, kind, crowd);
+    char small[80] = "";
+    if (f->small_rate > 0)
+        snprintf(small, sizeof small, "small.%s=%.5g:%.3g", kind, f->small_rate, f->small_work);
+    return apply(machine, "speed %s %s=%.5g %s fixed.%s=%.0fns per-byte.%s=%.4fns crowd.%s=%.3g", codelet, kind,
+                 f->rate, small, kind, f->fixed * 1e9, kind, f->per_byte * 1e9, kind, crowd);
 }
 
-static int describe(thrum_machine *machine, const struct setting *alone, const struct setting *all,
-                    const struct setting *device)
+static int apply_fit(thrum_machine *machine, struct setting *s, const char *codelet, double crowd)
 {
     struct fit f;
-    int err = apply(machine, "name this");
-    if (!err)
-        err = apply(machine, "about this machine, as `thrum sim --calibrate` has measured it with tiles of %d", TILE);
-    if (!err)
-        err = apply(machine, "cores count=%d", all->workers);
-    if (!err)
-        err = apply(machine, "device emu count=0 memory=1GiB bandwidth=8GB/s latency=5us");
-    for (size_t i = 0; i < sizeof codelets / sizeof *codelets && !err; i++) {
-        double crowd = crowding(alone, all, codelets[i]);
-        if (fit(alone, codelets[i], &f))
-            err = apply_speed(machine, codelets[i], "cpu", &f, crowd);
-        if (!err && fit(device, codelets[i], &f))
-            err = apply_speed(machine, codelets[i], "emu", &f, crowd);
-    }
-    return err ? err : apply(machine, "overhead cpu=%.4es emu=%.4es", alone->overhead, device->overhead);
+    if (!fit(s, codelet, &f))
+        return 0;
+    if (strcmp(codelet, "life-step") == 0)
+        s->life_fixed = f.fixed;
+    return apply_speed(machine, codelet, s->arch, &f, crowd);
 }
 
-static int write_description(const char *path, const struct setting *alone, const struct setting *all,
-                             const struct setting *device)
+static int apply_speeds(thrum_machine *machine, struct setting *alone, struct setting *all, struct setting *device)
 {
-    static const char empty[] = "thrum-machine 1\n";
-    thrum_machine *machine = thrum_machine_parse(empty, sizeof empty - 1, NULL);
-    int err = machine ? describe(machine, alone, all, device) : THRUM_ENOMEM;
+    int err = 0;
+    for (size_t i = 0; i < sizeof codelets / sizeof *codelets && !err; i++) {
+        err = apply_fit(machine, alone, codelets[i], crowding(alone, all, codelets[i]));
+        if (!err)
+            err = apply_fit(machine, device, codelets[i], 0);
+    }
+    return err;
+}
+
+/* ---- Overheads ----------------------------------------------------------------------------------------------------- */
+
+/* The run as the simulator sees it, with only the worker that was there. False after an error. */
+static bool simulate(const thrum_machine *base, const struct setting *s, const char *app,
+                     const struct app_workload_size *size, struct run *run)
+{
+    bool device = strcmp(s->arch, "emu") == 0;
+    thrum_sim_result *result = NULL;
+    thrum_workload *workload = app_workload(app, size);
+    thrum_machine *machine = workload ? thrum_machine_copy(base) : NULL;
+    int err = machine ? apply(machine, "cores count=%d", !device) : THRUM_ENOMEM;
     if (!err)
-        err = thrum_machine_write(machine, path);
+        err = apply(machine, "device emu count=%d", device);
+    if (!err)
+        err = thrum_simulate(&(thrum_sim){.machine = machine, .workload = workload, .policy = "prio", .ahead = 1},
+                             &result);
+    if (!err)
+        *run = (struct run){result->makespan, result->workers[0].busy, (double)result->tasks, 0, 0, 0};
+    thrum_sim_result_free(result);
     thrum_machine_free(machine);
-    return err ? tool_fail(SIM, "%s.", thrum_message(NULL)) : TOOL_DONE;
+    thrum_workload_free(workload);
+    return !err;
+}
+
+/* What a task cost, on average, that the simulator does not know of. It knows how long its worker waits for data. Kernels that were
+ * interrupted are the machine's business and not the runtime's; but those that only sleep wake up late, and that is. */
+static double unknown_cost(const struct setting *s, const struct run *real, const struct run *simulated)
+{
+    double known = s->timing ? simulated->seconds : simulated->seconds - simulated->busy + real->busy;
+    return real->tasks > 0 ? fmax(0, (real->seconds - known) / real->tasks) : 0;
+}
+
+/* Life's more than Cholesky's goes to its kernel. */
+static int apply_overheads(thrum_machine *machine, const struct setting *s)
+{
+    const struct app_workload_size of_cholesky = {.n = (uint64_t)(TILES * s->tile),
+                                                  .tile = (uint64_t)s->tile,
+                                                  .on_device = "all"},
+                                   of_life = {.n = LIFE_BLOCKS * LIFE_BLOCK,
+                                              .tile = LIFE_BLOCK,
+                                              .steps = LIFE_STEPS,
+                                              .on_device = "all"};
+    struct run cholesky, life;
+    if (!simulate(machine, s, "cholesky", &of_cholesky, &cholesky) || !simulate(machine, s, "life", &of_life, &life))
+        return THRUM_EINVAL;
+    double overhead = unknown_cost(s, &s->cholesky, &cholesky);
+    double more = fmax(0, unknown_cost(s, &s->life, &life) - overhead);
+    int err = apply(machine, "overhead %s=%.0fns", s->arch, overhead * 1e9);
+    if (!err)
+        err = apply(machine, "speed life-step fixed.%s=%.0fns", s->arch, (s->life_fixed + more) * 1e9);
+    if (!err && s->timing) /* cores sleep as long too late as devices */
+        err = apply(machine, "overhead cpu=%.0fns", overhead * 1e9);
+    return err;
 }
 
 /* ---- All of it ----------------------------------------------------------------------------------------------------- */
 
-static bool measure_all(struct setting settings[3], const char *folder, bool dense)
+/* The device's link as it is seen: its thread has to be woken, and copies where no other core is free wait for one. */
+static double latency_of(const struct run *run)
 {
-    char own[64];
-    for (int i = 0; i < 3; i++) {
-        snprintf(own, sizeof own, "%.40s/%d/", folder, i);
-        if (!measure(&settings[i], own, dense))
-            return false;
-    }
-    return true;
+    const double least = 5e-6, bandwidth = 8e9;
+    return run->copies > 0 ? fmax(least, (run->link_busy - run->bytes / bandwidth) / run->copies) : least;
+}
+
+static int describe_real(thrum_machine *machine, struct setting settings[3])
+{
+    int err = apply(machine, "about this machine, as thrum sim --calibrate has measured it with tiles of %d",
+                    settings[0].tile);
+    if (!err)
+        err = apply(machine, "cores count=%d", settings[1].workers);
+    if (!err)
+        err = apply(machine, "device emu count=0 memory=1GiB bandwidth=8GB/s latency=%.0fns",
+                    latency_of(&settings[2].cholesky) * 1e9);
+    if (!err)
+        err = apply_speeds(machine, &settings[0], &settings[1], &settings[2]);
+    if (!err)
+        err = apply_overheads(machine, &settings[0]);
+    return err ? err : apply_overheads(machine, &settings[2]);
+}
+
+static int finish(thrum_machine *machine, struct setting settings[3], const char *path)
+{
+    bool timing = settings[0].timing;
+    int err = machine ? apply(machine, "name %s", timing ? "timing" : "this") : THRUM_ENOMEM;
+    if (!err && timing)
+        err = apply_overheads(machine, &settings[0]);
+    else if (!err)
+        err = describe_real(machine, settings);
+    if (!err)
+        err = thrum_machine_write(machine, path);
+    thrum_machine_free(machine);
+    return err ? tool_fail(SIM, "%s.", thrum_message(NULL)) : TOOL_DONE;
 }
 
 static void remove_folder(const char *folder)
@@ -449,10 +712,24 @@ static void remove_folder(const char *folder)
         tool_fail(SIM, "the folder %s could not be removed.", folder);
 }
 
-int sim_calibrate(const char *path)
+static int read_tile(const char *text, int *tile)
 {
+    uint64_t number = 128;
+    int code = text ? tool_read_count(SIM, "--tile", text, &number) : TOOL_GO_ON;
+    if (code == TOOL_GO_ON && (number < 16 || number > 512))
+        code = tool_misuse(SIM, "--tile '%s': to calibrate, a tile is from 16 to 512.", text);
+    *tile = (int)number;
+    return code;
+}
+
+int sim_calibrate(const char *path, const char *tile_text, bool timing)
+{
+    static const char empty[] = "thrum-machine 1\n";
     char folder[] = "/tmp/thrum-calibrate-XXXXXX";
     thrum_machine_info info;
+    int tile, code = read_tile(tile_text, &tile);
+    if (code != TOOL_GO_ON)
+        return code;
     if (thrum_machine_get(&info) != 0)
         return tool_fail(SIM, "%s.", thrum_message(NULL));
     struct setting *settings = calloc(3, sizeof *settings);
@@ -460,12 +737,22 @@ int sim_calibrate(const char *path)
         free(settings);
         return tool_fail(SIM, "no folder in /tmp, or no memory, to measure this machine.");
     }
-    settings[0] = (struct setting){.arch = "cpu", .workers = 1};
-    settings[1] = (struct setting){.arch = "cpu", .workers = info.usable};
-    settings[2] = (struct setting){.arch = "emu", .workers = 1, .devices = "cpu:1,emu:1"};
-    bool good = measure_all(settings, folder, true);
+    settings[0] = (struct setting){.arch = "cpu", .workers = 1, .tile = tile};
+    settings[1] = (struct setting){.arch = "cpu", .workers = info.usable, .tile = tile};
+    settings[2] = (struct setting){.arch = "emu", .workers = 1, .tile = tile, .devices = "cpu:1,emu:1"};
+    if (timing) {
+        settings[0] = settings[2];
+        settings[0].timing = true;
+        settings[0].life_fixed = 8e-6; /* as the machine `timing` has it */
+    }
+    bool good = true;
+    for (int i = 0; i < (timing ? 1 : 3) && good; i++)
+        good = measure(&settings[i], folder);
     remove_folder(folder);
-    int code = good ? write_description(path, &settings[0], &settings[1], &settings[2]) : TOOL_FAILED;
+    code = TOOL_FAILED;
+    if (good)
+        code = finish(timing ? thrum_machine_open("timing") : thrum_machine_parse(empty, sizeof empty - 1, NULL),
+                      settings, path);
     free(settings);
     return code;
 }

@@ -254,7 +254,7 @@ static void name_device(const thrum_machine *machine, int host, const thrum__dev
         snprintf(at_host, sizeof at_host, "host %d ", host);
     if (kind->workers > 1)
         snprintf(of_device, sizeof of_device, " worker %d", worker);
-    snprintf(name, 64, "%s%.16s %d%s", at_host, kind->name, device, of_device);
+    snprintf(name, 64, "%.17s%.14s %d%.18s", at_host, kind->name, device, of_device);
 }
 
 /* `number` counts workers of devices, host by host. */

@@ -31,6 +31,7 @@ TEST(the_papers_machines_come_with_thrum)
         {"k40", 1, 20, 4, 64, 5},
         {"p100", 1, 30, 2, 66, 3},
         {"taskflow", 1, 40, 4, 44, 5},
+        {"timing", 1, 2, 1, 3, 2},
     };
     int number = 0;
     for (const char *name, *text; (name = thrum_machine_at(number, &text)); number++) {
@@ -153,6 +154,9 @@ static const struct {
     {"speed gemm fixed.gpu=1", "fixed.gpu=1: '1' is no time"},
     {"speed gemm per-byte.gpu=-1ns", "'-1ns' is no time"},
     {"speed gemm crowd.cpu=-1", "'-1' is no crowd"},
+    {"speed gemm small.cpu=1e9", "'1e9' must be a speed, a colon"},
+    {"speed gemm small.cpu=-1:2", "the speed '-1' must be above 0"},
+    {"speed gemm small.cpu=1:-2", "'1:-2' must be a speed, a colon"},
     {"speed gemm", "the speed of 'gemm' is missing"},
     {"speed cpu=3", "a line 'speed' begins with the name of a codelet"},
     {"time x cpu=cosnt:3", "'cosnt:3' is no distribution of times"},

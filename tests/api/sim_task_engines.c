@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -313,6 +314,47 @@ static void the_trace_is_written(void **state)
     thrum_machine_free(machine);
 }
 
+enum { THREADS = 4 };
+
+struct simulated {
+    thrum_sim sim;
+    double makespan;
+    int error;
+};
+
+static void *simulate_one(void *arg)
+{
+    struct simulated *it = arg;
+    thrum_sim_result *result = NULL;
+    it->error = thrum_simulate(&it->sim, &result);
+    it->makespan = result ? result->makespan : 0;
+    thrum_sim_result_free(result);
+    return NULL;
+}
+
+static void several_threads_simulate_at_once(void **state)
+{
+    (void)state;
+    struct simulated all[THREADS];
+    pthread_t threads[THREADS];
+    thrum_machine *machine = machine_named("k40", NULL);
+    thrum_workload *workload = random_workload(3);
+    for (int i = 0; i < THREADS; i++) {
+        all[i].sim = (thrum_sim){.machine = machine, .workload = workload, .policy = "dmda"};
+        all[i].sim.engine = i > 0 ? THRUM_ENGINE_SIMGRID : THRUM_ENGINE_NATIVE;
+        assert_int_equal(pthread_create(&threads[i], NULL, simulate_one, &all[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(all[i].error, 0);
+        assert_true(is_close(all[i].makespan, all[0].makespan));
+    }
+    assert_false(has_child());
+    thrum_workload_free(workload);
+    thrum_machine_free(machine);
+}
+
 /* Registered after the comparisons, which take every policy there is. */
 static int register_policies(void **state)
 {
@@ -329,6 +371,7 @@ int main(void)
         cmocka_unit_test(both_engines_agree_on_a_cluster),
         cmocka_unit_test_setup(errors_come_back_with_their_sentences, register_policies),
         cmocka_unit_test(the_trace_is_written),
+        cmocka_unit_test(several_threads_simulate_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,6 +110,5 @@ int main(void)
         cmocka_unit_test(writing_and_reading_without_memory_is_an_error),
         cmocka_unit_test(taking_a_graph_without_memory_is_an_error),
     };
-    watchdog_start(60);
     return run_in_scarcity(tests, COUNT_OF(tests));
 }
