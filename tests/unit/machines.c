@@ -127,6 +127,21 @@ TEST(between_hosts_a_copy_stops_at_both)
     thrum_machine_free(machine);
 }
 
+TEST(each_host_has_a_root_of_its_own)
+{
+    thrum_machine *machine = machine_of("hosts count=2\ncores count=1\ndevice gpu count=2 bandwidth=1GB/s\n"
+                                        "root bandwidth=2GB/s\nnetwork bandwidth=5GB/s latency=1us");
+    thrum__layout layout;
+    assert_int_equal(thrum__machine_layout_make(machine, &layout), 0);
+    assert_int_equal(way(&layout, 0, 2)->channel[0], way(&layout, 0, 3)->channel[0]); /* 2 and 3 are of host 0 */
+    assert_int_equal(way(&layout, 1, 4)->channel[0], way(&layout, 1, 5)->channel[0]);
+    assert_int_not_equal(way(&layout, 0, 2)->channel[0], way(&layout, 1, 4)->channel[0]);
+    assert_int_equal(way(&layout, 4, 1)->channel[1], way(&layout, 5, 1)->channel[1]);
+    assert_int_not_equal(way(&layout, 2, 0)->channel[1], way(&layout, 4, 1)->channel[1]);
+    thrum__machine_layout_drop(&layout);
+    thrum_machine_free(machine);
+}
+
 TEST(what_has_no_limit_stands_on_no_way)
 {
     thrum_machine *machine = machine_of("cores count=1\ndevice gpu bandwidth=unlimited latency=3us\n");
@@ -424,6 +439,7 @@ int main(void)
         cmocka_unit_test(a_way_to_a_device_passes_the_root_and_the_line_of_its_link),
         cmocka_unit_test(peers_copy_past_the_host),
         cmocka_unit_test(between_hosts_a_copy_stops_at_both),
+        cmocka_unit_test(each_host_has_a_root_of_its_own),
         cmocka_unit_test(what_has_no_limit_stands_on_no_way),
         cmocka_unit_test(a_machine_without_workers_is_laid_out_by_nobody),
         cmocka_unit_test(workers_by_number_agree_with_the_layout),
