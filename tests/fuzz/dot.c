@@ -41,8 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     size_t tasks = 0;
-    thrum_graph_visit(graph.graph, count_task, &tasks);
-    must(tasks == graph.tasks, "not as many tasks as are told");
+    if (thrum_graph_visit(graph.graph, count_task, &tasks) == 0) /* it may have a circle */
+        must(tasks == graph.tasks, "not as many tasks as are told");
     for (size_t i = 0; i < graph.tasks; i++)
         must(graph.work[i] >= 0, "work that is no number, or negative");
     dot_free(&graph);
