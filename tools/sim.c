@@ -6,13 +6,15 @@
 
 #include "commands.h"
 #include "common.h"
+#include "sim_calibrate.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const char help[] =
     "usage: thrum sim --machine NAME --app NAME [OPTIONS]\n"
-    "       thrum sim --machines\n\n"
+    "       thrum sim --machines\n"
+    "       thrum sim --calibrate FILE [--tile COUNT] [--timing]\n\n"
 
     "Simulates a graph of tasks on a machine that is described in a file, under one of the policies that\n"
     "executors use, on a virtual clock. Prints the makespan and the bounds below it, what was moved over which\n"
@@ -23,6 +25,8 @@ static const char help[] =
     "the machine:\n"
     "  --machine NAME *    one that comes with thrum, or a file (with a '/' or a '.' in its name)\n"
     "  --machines          lists those that come with thrum, or with --machine shows what it is\n"
+    "  --calibrate FILE    runs the applications with tiles of 128 and writes a description of this machine\n"
+    "  --timing            with --calibrate: of emulated devices in timing mode instead\n"
     "  --gpus COUNT *      another number of devices of the kind 'gpu'\n"
     "  --cores COUNT       another number of cores\n"
     "  --set LINES         changes: lines as in such a file, with ';' between,\n"
@@ -157,7 +161,11 @@ static int run(const struct sim_request *request)
 int thrum_cmd_sim(int argc, char **argv)
 {
     struct sim_request r = {0};
+    const char *calibrate = NULL;
+    bool timing = false;
     const struct tool_option options[] = {
+        {"--calibrate", NULL, NULL, &calibrate},
+        {"--timing", NULL, &timing, NULL},
         {"--machine", NULL, NULL, &r.machine},
         {"--machines", NULL, &r.machines, NULL},
         {"--gpus", NULL, NULL, &r.gpus},
@@ -189,7 +197,9 @@ int thrum_cmd_sim(int argc, char **argv)
     struct tool_arguments arguments = {SIM, help, options, sizeof options / sizeof *options, words, 0};
     int code = tool_parse(&arguments, argc, argv);
     if (code == TOOL_GO_ON)
-        code = arguments.word_count ? tool_misuse(SIM, "'%s' is too much: sim takes no words.", words[0]) : run(&r);
+        code = arguments.word_count ? tool_misuse(SIM, "'%s' is too much: sim takes no words.", words[0])
+               : calibrate          ? sim_calibrate(calibrate, r.tile, timing)
+                                    : run(&r);
     free(words);
     return code;
 }

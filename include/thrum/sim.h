@@ -39,8 +39,9 @@ THRUM_BEGIN_C
 typedef enum thrum_loop_model { THRUM_MODEL_HAGERUP, THRUM_MODEL_MSG } thrum_loop_model;
 
 typedef enum thrum_sim_engine {
-    THRUM_ENGINE_NATIVE,  /* an event queue of thrum's own */
-    THRUM_ENGINE_SIMGRID, /* master and workers as actors of SimGrid that send messages; slow, an independent check */
+    THRUM_ENGINE_NATIVE, /* an event queue of thrum's own */
+    THRUM_ENGINE_SIMGRID, /* on SimGrid, in a process of its own; slow, an independent check. Loops: master and workers as actors
+                             that send messages. Tasks: kernels and copies as its executions and communications */
 } thrum_sim_engine;
 
 /* Can the engine be used here? 0; or an error with a sentence that says why not. For SimGrid it takes as long as loading it,
@@ -101,6 +102,9 @@ THRUM_API int thrum_loop_simulate(thrum_executor *ex, const thrum_loop_sim *sim,
  * sleeps, checked at every event: see `rule_broken` below. Settings: rule=thrum or taskflow, attempts of a round (ten times the
  * workers), attempt (100ns), wake (5us). A task for both kinds of workers goes to cores.
  *
+ * By the SimGrid engine the whole run, with the functions of the policy, is done by a child of the caller: what they write to memory
+ * is gone afterwards, but for what the policy reports. See docs/guide/simulation.md. Not for "steal".
+ *
  * Runs are deterministic: the same description and seed give the same result to the last digit. One run uses one thread; any
  * number of them may run at the same time. */
 typedef struct thrum_sim {
@@ -159,7 +163,7 @@ typedef struct thrum_sim_result {
 
 /* 0 with a result, which is to be freed; or an error with a sentence: THRUM_EPOLICY (the policy lost a task, popped one twice or
  * for a worker that cannot run it), THRUM_EDEVICE (a task that fits nowhere), THRUM_EINVAL (a codelet without a speed on any worker
- * that could run it, a cycle), THRUM_ENOMEM. */
+ * that could run it, a cycle), THRUM_ESYSTEM (a trace that cannot be written; no SimGrid here, or it has failed), THRUM_ENOMEM. */
 THRUM_API int thrum_simulate(const thrum_sim *sim, thrum_sim_result **result);
 THRUM_API void thrum_sim_result_free(thrum_sim_result *result);
 

@@ -15,7 +15,7 @@
  *
  * A workload is filled by one thread; any number may read it, and simulate it, at the same time.
  *
- * In a file (docs/guide/simulation.md has the whole format) there is a line for each thing, in any sensible order:
+ * In a file (docs/guide/workloads.md has the whole format) there is a line for each thing, in any sensible order:
  *
  *     thrum-workload 1
  *     codelet gemm cpu,emu

@@ -11,23 +11,23 @@ static size_t least_of(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* How many letters must be added, left out or changed to get from one word to the other. Row i holds the distances of the first i
- * letters of `from` to all beginnings of `to`. */
+/* How many letters must be added, left out, changed or swapped with their neighbour to get from one word to the other. Row i holds
+ * the distances of the first i letters of `from` to all beginnings of `to`; three of them are needed at a time. */
 static size_t distance(const char *from, const char *to)
 {
-    size_t row[LONGEST_WORD + 1], width = strlen(to);
+    size_t rows[3][LONGEST_WORD + 1], width = strlen(to), i = 0;
     for (size_t j = 0; j <= width; j++)
-        row[j] = j;
-    for (size_t i = 0; from[i]; i++) {
-        size_t above_left = row[0];
+        rows[0][j] = j;
+    for (; from[i]; i++) {
+        size_t *row = rows[(i + 1) % 3], *above = rows[i % 3], *two_above = rows[(i + 2) % 3];
         row[0] = i + 1;
         for (size_t j = 0; j < width; j++) {
-            size_t changed = above_left + (from[i] != to[j]);
-            above_left = row[j + 1];
-            row[j + 1] = least_of(changed, 1 + least_of(row[j], above_left));
+            row[j + 1] = least_of(above[j] + (from[i] != to[j]), 1 + least_of(row[j], above[j + 1]));
+            if (i > 0 && j > 0 && from[i] == to[j - 1] && from[i - 1] == to[j])
+                row[j + 1] = least_of(row[j + 1], two_above[j - 1] + 1);
         }
     }
-    return row[width];
+    return rows[i % 3][width];
 }
 
 const char *thrum__nearest(const char *word, const char *const *words, size_t count)

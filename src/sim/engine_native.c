@@ -2,11 +2,14 @@
  *
  * thrum's own engine of the task simulator (engine.h): exact, and fast enough for millions of tasks.
  *
- * The queue of events has a place for each core, one for each device and one for each copy that has begun; what ends there next is
- * moved when something changes. A device that k kernels share goes on 1/k as fast for each of them. So it has a clock of its own
- * that runs at that speed, on which a kernel's end never changes: only the device's next end has to be worked out anew. The shares
- * of copies change for all that are under way, and so they are all worked out, but those whose share stays keep their ends, to the
- * last digit.
+ * The queue of events has a place for each core and one for each device; what ends there next is moved when something changes. A
+ * device that k kernels share goes on 1/k as fast for each of them. So it has a clock of its own that runs at that speed, on which a
+ * kernel's end never changes: only the device's next end has to be worked out anew.
+ *
+ * A copy that has its lines has a place until its latency is over. Then it has a *share* of its channels, and with all others that
+ * have one it is in one place of the queue, that of the first to end. When one of them comes or goes, the shares of all may change:
+ * they are worked out before the clock moves on, so once for all that happens at one time. A copy whose share stays keeps its end,
+ * to the last digit.
  */
 #include "sim/engine.h"
 #include "sim/events.h"
@@ -46,11 +49,20 @@ typedef struct copy {
 
 /* One that has begun. */
 typedef struct flow {
+    const thrum__way *way;
     int copy;
-    bool sharing; /* it is through with the latency */
-    double left;  /* bytes, at the time `since` */
-    double rate, since, fair;
+    double left, since; /* bytes that were left, and when; from then on: */
+    double rate, end;
+    double fair; /* the rate that it should have; negative while that is not known */
 } flow;
+
+/* A channel, while shares are worked out. */
+typedef struct share {
+    double capacity; /* that nobody has yet */
+    int users;       /* who have no rate yet */
+    int first, last,
+        used; /* all users, in `members`; `used`: the channel in this place of the list of those that are */
+} share;
 
 typedef struct line {
     int first, last; /* copies, or NONE */
@@ -66,12 +78,13 @@ struct thrum__engine {
     copy *copies;
     int copy_room, free_copy;
     flow *flows;
-    int *free_flows, *sharing; /* the last `flow_room - flow_count`; those with a share */
+    int *free_flows, *sharing; /* the last `flow_room - flow_count`; those with a share, the oldest first */
     int flow_room, flow_count, sharing_count;
     int line_count, lineless; /* channels that are lines; copies under way that have none */
-    int places;               /* of workers and devices; those of flows follow */
-    double *capacity;         /* by channel, while shares are worked out */
-    int *users;
+    int sharing_place;        /* in the queue, behind those of workers and devices; those of flows follow */
+    bool changed;             /* some have come or gone since shares were worked out */
+    share *shares;            /* by channel */
+    int *members;             /* flows, channel by channel */
 };
 
 /* ---- Opening and closing -------------------------------------------------------------------------------------------- */
@@ -88,8 +101,8 @@ static void engine_close(thrum__engine *e)
     thrum__free(e->flows);
     thrum__free(e->free_flows);
     thrum__free(e->sharing);
-    thrum__free(e->capacity);
-    thrum__free(e->users);
+    thrum__free(e->shares);
+    thrum__free(e->members);
     thrum__free(e);
 }
 
@@ -129,11 +142,13 @@ static int enlarge_events(thrum__engine *e, int places)
 static int enlarge_flows(thrum__engine *e, int room)
 {
     size_t old = (size_t)e->flow_room;
-    if (e->places + room > (int)e->events.room && enlarge_events(e, e->places + room))
+    int places = e->sharing_place + 1 + room;
+    if (places > (int)e->events.room && enlarge_events(e, places))
         return THRUM_ENOMEM;
     if (!enlarge(&e->flows, sizeof *e->flows, old, (size_t)room) ||
         !enlarge(&e->free_flows, sizeof *e->free_flows, old, (size_t)room) ||
-        !enlarge(&e->sharing, sizeof *e->sharing, old, (size_t)room))
+        !enlarge(&e->sharing, sizeof *e->sharing, old, (size_t)room) ||
+        !enlarge(&e->members, THRUM__WAY_MOST * sizeof *e->members, 0, (size_t)room))
         return no_memory();
     for (int i = e->flow_room; i < room; i++)
         e->free_flows[i] = i;
@@ -159,19 +174,18 @@ static int engine_begin(thrum__engine *e, const thrum__layout *layout)
     size_t channels = (size_t)layout->channel_count + 1;
     e->layout = layout;
     e->free_copy = NONE;
-    e->places = layout->worker_count + layout->device_count;
+    e->sharing_place = layout->worker_count + layout->device_count;
     e->kernels = thrum__zalloc(((size_t)layout->worker_count + 1) * sizeof *e->kernels);
     e->devices = thrum__zalloc(((size_t)layout->device_count + 1) * sizeof *e->devices);
     e->lines = thrum__zalloc(channels * sizeof *e->lines);
-    e->capacity = thrum__zalloc(channels * sizeof *e->capacity);
-    e->users = thrum__zalloc(channels * sizeof *e->users);
-    if (!e->kernels || !e->devices || !e->lines || !e->capacity || !e->users)
+    e->shares = thrum__zalloc(channels * sizeof *e->shares);
+    if (!e->kernels || !e->devices || !e->lines || !e->shares)
         return no_memory();
     for (int i = 0; i < layout->channel_count; i++) {
         e->lines[i] = (line){NONE, NONE};
         e->line_count += layout->channels[i].line;
     }
-    int err = thrum__events_begin(&e->events, (uint32_t)(e->places + e->line_count + 1));
+    int err = thrum__events_begin(&e->events, (uint32_t)(e->sharing_place + e->line_count + 2));
     return err ? err : enlarge_flows(e, e->line_count + 1);
 }
 
@@ -261,76 +275,94 @@ static uint64_t core_end(thrum__engine *e, uint64_t worker)
 
 /* ---- Shares of channels ----------------------------------------------------------------------------------------------- */
 
-static const thrum__way *way_of(const thrum__engine *e, const flow *f)
+static flow *sharing(const thrum__engine *e, int number)
 {
-    return e->copies[f->copy].way;
+    return &e->flows[e->sharing[number]];
 }
 
-static double fair_share(const thrum__engine *e, const thrum__way *way)
+/* Counts the users of all channels; returns how many channels have some. Those are listed in `used`. */
+static int count_users(thrum__engine *e)
+{
+    int used = 0, members = 0;
+    for (int i = 0; i < e->sharing_count; i++) {
+        const thrum__way *way = sharing(e, i)->way;
+        for (int j = 0; j < way->count; j++)
+            if (e->shares[way->channel[j]].users++ == 0)
+                e->shares[used++].used = way->channel[j];
+    }
+    for (int i = 0; i < used; i++) {
+        share *s = &e->shares[e->shares[i].used];
+        s->capacity = e->layout->channels[e->shares[i].used].bandwidth;
+        s->first = s->last = members;
+        members += s->users;
+    }
+    return used;
+}
+
+/* Notes who the users are; returns how many have no rate yet. Without a channel there is no limit. */
+static int list_users(thrum__engine *e)
+{
+    int open = 0;
+    for (int i = 0; i < e->sharing_count; i++) {
+        flow *f = sharing(e, i);
+        f->fair = f->way->count ? -1 : INFINITY;
+        open += f->way->count > 0;
+        for (int j = 0; j < f->way->count; j++)
+            e->members[e->shares[f->way->channel[j]].last++] = e->sharing[i];
+    }
+    return open;
+}
+
+static void set_fair(thrum__engine *e, flow *f, double rate)
+{
+    f->fair = rate;
+    for (int j = 0; j < f->way->count; j++) {
+        share *s = &e->shares[f->way->channel[j]];
+        s->users--;
+        if (!isinf(rate))
+            s->capacity = s->capacity > rate ? s->capacity - rate : 0;
+    }
+}
+
+/* Takes channels off the list whose users all have a rate; returns what the tightest of the others has for each. */
+static double find_tightest(thrum__engine *e, int *used)
 {
     double least = INFINITY;
-    for (int i = 0; i < way->count; i++)
-        least = fmin(least, e->capacity[way->channel[i]] / e->users[way->channel[i]]);
+    int kept = 0;
+    for (int i = 0; i < *used; i++) {
+        int channel = e->shares[i].used;
+        const share *s = &e->shares[channel];
+        if (s->users == 0)
+            continue;
+        double each = s->capacity / s->users;
+        least = each < least ? each : least;
+        e->shares[kept++].used = channel;
+    }
+    *used = kept;
     return least;
 }
 
-static void count_users(thrum__engine *e)
+/* Max-min fairness: who is bound by the tightest channel has an equal share of it, and for the others the rest remains. Channels
+ * that are equally tight but for rounding count as equal. */
+static void find_fair_rates(thrum__engine *e)
 {
-    for (int i = 0; i < e->sharing_count; i++) {
-        const thrum__way *way = way_of(e, &e->flows[e->sharing[i]]);
-        for (int j = 0; j < way->count; j++) {
-            e->capacity[way->channel[j]] = e->layout->channels[way->channel[j]].bandwidth;
-            e->users[way->channel[j]] = 0;
+    int used = count_users(e), open = list_users(e);
+    while (open > 0) {
+        double least = find_tightest(e, &used);
+        for (int i = 0; i < used; i++) {
+            const share *s = &e->shares[e->shares[i].used];
+            if (s->users == 0 || s->capacity / s->users > least * (1 + 1e-12))
+                continue;
+            for (int j = s->first; j < s->last; j++)
+                if (e->flows[e->members[j]].fair < 0) {
+                    set_fair(e, &e->flows[e->members[j]], least);
+                    open--;
+                }
         }
     }
-    for (int i = 0; i < e->sharing_count; i++) {
-        flow *f = &e->flows[e->sharing[i]];
-        const thrum__way *way = way_of(e, f);
-        f->fair = -1;
-        for (int j = 0; j < way->count; j++)
-            e->users[way->channel[j]]++;
-    }
 }
 
-static void take_share(const thrum__engine *e, const flow *f)
-{
-    const thrum__way *way = way_of(e, f);
-    for (int j = 0; j < way->count; j++) {
-        double *capacity = &e->capacity[way->channel[j]];
-        *capacity = fmax(*capacity - f->fair, 0);
-        e->users[way->channel[j]]--;
-    }
-}
-
-/* Those that are bound by the channel with the least for each have it; for the others the rest remains. True: there are some left. */
-static bool share_tightest(const thrum__engine *e)
-{
-    double least = INFINITY;
-    int open = 0;
-    for (int i = 0; i < e->sharing_count; i++) {
-        const flow *f = &e->flows[e->sharing[i]];
-        if (f->fair < 0)
-            least = fmin(least, fair_share(e, way_of(e, f)));
-    }
-    for (int i = 0; i < e->sharing_count; i++) {
-        flow *f = &e->flows[e->sharing[i]];
-        bool bound = f->fair < 0 && (isinf(least) || fair_share(e, way_of(e, f)) <= least);
-        open += f->fair < 0 && !bound;
-        if (bound)
-            f->fair = -2 - least; /* to be taken when all of this round are known */
-    }
-    for (int i = 0; i < e->sharing_count; i++) {
-        flow *f = &e->flows[e->sharing[i]];
-        if (f->fair > -2)
-            continue;
-        f->fair = least;
-        if (!isinf(least))
-            take_share(e, f);
-    }
-    return open > 0;
-}
-
-static void change_rate(thrum__engine *e, flow *f)
+static void change_rate(const thrum__engine *e, flow *f)
 {
     double now = e->events.now;
     if (f->fair == f->rate)
@@ -338,38 +370,66 @@ static void change_rate(thrum__engine *e, flow *f)
     f->left = isinf(f->rate) ? 0 : fmax(f->left - f->rate * (now - f->since), 0);
     f->rate = f->fair;
     f->since = now;
-    thrum__events_put(&e->events, (uint64_t)(e->places + (f - e->flows)), now + (f->left > 0 ? f->left / f->rate : 0),
-                      e->copies[f->copy].number);
+    f->end = now + (f->left > 0 ? f->left / f->rate : 0);
 }
 
-/* Max-min fairness: nobody could have more without somebody who has no more having less. */
+/* The first to end, the oldest of several. There are some. */
+static flow *first_to_end(const thrum__engine *e)
+{
+    flow *first = sharing(e, 0);
+    for (int i = 1; i < e->sharing_count; i++) {
+        flow *f = sharing(e, i);
+        if (f->end < first->end || (f->end == first->end && e->copies[f->copy].number < e->copies[first->copy].number))
+            first = f;
+    }
+    return first;
+}
+
+static void put_first_end(thrum__engine *e)
+{
+    const flow *first = e->sharing_count ? first_to_end(e) : NULL;
+    if (first && !isinf(first->end))
+        thrum__events_put(&e->events, (uint64_t)e->sharing_place, first->end, e->copies[first->copy].number);
+    else
+        thrum__events_remove(&e->events, (uint64_t)e->sharing_place);
+}
+
 static void share_channels(thrum__engine *e)
 {
-    count_users(e);
-    while (e->sharing_count && share_tightest(e))
-        ;
+    e->changed = false;
+    find_fair_rates(e);
     for (int i = 0; i < e->sharing_count; i++)
-        change_rate(e, &e->flows[e->sharing[i]]);
+        change_rate(e, sharing(e, i));
+    put_first_end(e);
 }
 
 /* ---- Copies ---------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t place_of(const thrum__engine *e, const flow *f)
+{
+    return (uint64_t)(e->sharing_place + 1 + (f - e->flows));
+}
 
 /* It has all of its lines. */
 static void flow_begin(thrum__engine *e, int number)
 {
     const copy *c = &e->copies[number];
     assert(e->flow_count < e->flow_room);
-    int place = e->free_flows[e->flow_count++];
-    e->flows[place] = (flow){.copy = number, .left = c->bytes};
-    thrum__events_put(&e->events, (uint64_t)(e->places + place), e->events.now + c->way->latency, c->number);
+    flow *f = &e->flows[e->free_flows[e->flow_count++]];
+    *f = (flow){.way = c->way, .copy = number, .left = c->bytes};
+    thrum__events_put(&e->events, place_of(e, f), e->events.now + c->way->latency, c->number);
 }
 
+/* It is through with its latency. If nothing limits it, it ends now: that is in order with all else that does. */
 static void flow_share(thrum__engine *e, flow *f)
 {
-    f->sharing = true;
     f->since = e->events.now;
+    f->end = f->left > 0 && f->way->count > 0 ? INFINITY : e->events.now;
+    thrum__events_remove(&e->events, place_of(e, f));
     e->sharing[e->sharing_count++] = (int)(f - e->flows);
-    share_channels(e);
+    e->changed = true;
+    if (!isinf(f->end))
+        put_first_end(e);
 }
 
 static int *next_in(const thrum__engine *e, int number, int channel)
@@ -458,7 +518,6 @@ static uint64_t flow_end(thrum__engine *e, const flow *f)
     int number = f->copy;
     copy *c = &e->copies[number];
     stop_sharing(e, f);
-    thrum__events_remove(&e->events, (uint64_t)(e->places + (f - e->flows)));
     e->free_flows[--e->flow_count] = (int)(f - e->flows);
     e->lineless -= !has_line(e, c->way);
     for (int i = 0; i < c->way->count; i++)
@@ -466,26 +525,36 @@ static uint64_t flow_end(thrum__engine *e, const flow *f)
             line_leave(e, c->way->channel[i]);
     c->next[0] = e->free_copy;
     e->free_copy = number;
-    share_channels(e);
+    e->changed = true;
+    put_first_end(e); /* another one may end at the same time */
     return c->ticket;
 }
 
 /* ---- The clock ---------------------------------------------------------------------------------------------------------------- */
 
+/* Shares are worked out when all that happens now has happened. */
+static bool find_next(thrum__engine *e)
+{
+    bool any = thrum__events_any(&e->events);
+    if (!e->changed || (any && thrum__events_first_time(&e->events) <= e->events.now))
+        return any;
+    share_channels(e);
+    return thrum__events_any(&e->events);
+}
+
 static bool engine_next(thrum__engine *e, uint64_t *ticket)
 {
-    uint64_t workers = (uint64_t)e->layout->worker_count;
-    while (thrum__events_any(&e->events)) {
-        uint64_t place = thrum__events_first_place(&e->events);
+    int workers = e->layout->worker_count;
+    while (find_next(e)) {
+        int place = (int)thrum__events_first_place(&e->events);
         e->events.now = thrum__events_first_time(&e->events);
-        flow *f = place >= (uint64_t)e->places ? &e->flows[place - (uint64_t)e->places] : NULL;
-        if (f && !f->sharing) {
-            flow_share(e, f);
+        if (place > e->sharing_place) {
+            flow_share(e, &e->flows[place - e->sharing_place - 1]);
             continue;
         }
-        *ticket = f                  ? flow_end(e, f)
-                  : place >= workers ? device_end(e, &e->devices[place - workers])
-                                     : core_end(e, place);
+        *ticket = place == e->sharing_place ? flow_end(e, first_to_end(e))
+                  : place >= workers        ? device_end(e, &e->devices[place - workers])
+                                            : core_end(e, (uint64_t)place);
         return true;
     }
     return false;

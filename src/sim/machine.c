@@ -122,7 +122,7 @@ int thrum__machine_add_kind(thrum_machine *machine, const char *name, const char
 static thrum__speed_row *add_row(thrum_machine *machine, const char *codelet, int kind)
 {
     void *rows = machine->speeds;
-    thrum__speed_row row = {.kind = kind, .rate = INFINITY};
+    thrum__speed_row row = {.kind = kind, .rate = INFINITY, .small_work = -1};
     int err = make_room(&rows, machine->speed_count, sizeof row);
     machine->speeds = rows;
     if (err || thrum__machine_set_text(&row.codelet, codelet))
@@ -343,16 +343,17 @@ static double overhead(const thrum_machine *machine, int kind)
     return kind == THRUM__CORE ? machine->core_overhead : machine->kind_overhead[kind];
 }
 
-/* By how much cores are slower because the others of the host are at work too. */
+/* By how much a worker is slower because the others of the host are at work too. */
 static double crowding(const thrum_machine *machine, const thrum__speed_row *row)
 {
-    int others = row->kind == THRUM__CORE ? thrum__machine_cores(machine) - 1 : 0;
+    int others = row->crowd > 0 ? thrum__machine_cores(machine) + device_workers(machine) - 1 : 0;
     return others > 0 ? 1 + row->crowd * others : 1;
 }
 
 static double by_numbers(const thrum_machine *machine, const thrum__speed_row *row, double work, double bytes)
 {
-    return (row->fixed + bytes * row->per_byte + work / row->rate) * crowding(machine, row);
+    double of_size = work <= row->small_work ? work / row->small_rate : bytes * row->per_byte + work / row->rate;
+    return (row->fixed + of_size) * crowding(machine, row);
 }
 
 double thrum__machine_seconds(const thrum_machine *machine, const thrum__speed_row *row, double work, double bytes,

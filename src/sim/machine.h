@@ -33,12 +33,13 @@ typedef struct thrum__device_kind {
     char *where;               /* "FILE:LINE" of the line that declared it */
 } thrum__device_kind;
 
-/* How fast a codelet is on a kind of worker: seconds = fixed + bytes * per_byte + work / rate; or what `law` says. On cores that is
- * multiplied by 1 + crowd * (cores of the host - 1). */
+/* How fast a codelet is on a kind of worker: seconds = fixed + bytes * per_byte + work / rate; or what `law` says. The first is
+ * multiplied by 1 + crowd * (other workers of the host). */
 typedef struct thrum__speed_row {
-    char *codelet; /* "*": all that have no row of their own */
-    int kind;      /* of device, or THRUM__CORE */
-    double rate;   /* units of work a second; INFINITY: work takes no time */
+    char *codelet;                 /* "*": all that have no row of their own */
+    int kind;                      /* of device, or THRUM__CORE */
+    double rate;                   /* units of work a second; INFINITY: work takes no time */
+    double small_rate, small_work; /* of work up to `small_work`, -1: none, the time is fixed + work / small_rate */
     double fixed, per_byte, crowd;
     thrum__law *law; /* seconds; NULL: by the numbers above */
 } thrum__speed_row;

@@ -297,6 +297,10 @@ static void write_rate(FILE *file, const char *key, double rate)
 static void write_number(FILE *file, double number)
 {
     char text[64];
+    if (!isfinite(number)) {
+        fputs("unlimited", file);
+        return;
+    }
     double read = 0;
     snprintf(text, sizeof text, "%.9g", number);
     sscanf(text, "%lf", &read);
@@ -367,10 +371,13 @@ static void write_row(FILE *file, const thrum_machine *machine, const thrum__spe
         return;
     }
     fputs(key, file);
-    if (isfinite(row->rate))
-        write_number(file, row->rate);
-    else
-        fputs("unlimited", file);
+    write_number(file, row->rate);
+    if (row->small_work >= 0) {
+        fprintf(file, " small.%s=", kind);
+        write_number(file, row->small_rate);
+        fputc(':', file);
+        write_number(file, row->small_work);
+    }
     write_part(file, "fixed", kind, row->fixed);
     write_part(file, "per-byte", kind, row->per_byte);
     if (row->crowd > 0) {

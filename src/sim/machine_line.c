@@ -392,34 +392,49 @@ static int read_crowd(const struct reader *reader, const char *text, double *cro
     const char *end = read_number(text, crowd);
     if (end && !*end && *crowd >= 0)
         return 0;
-    return wrong(reader, "'%.40s' is no crowd: it is by how much each further core slows the others, like 0.1", text);
+    return wrong(reader, "'%.40s' is no crowd: it is by how much each other worker of a host slows this one, like 0.1",
+                 text);
+}
+
+/* "40e9:1.5e6": work of up to 1.5e6 units is done at 40e9 a second. */
+static int read_small(const struct reader *reader, char *text, thrum__speed_row *row)
+{
+    char *colon = strchr(text, ':');
+    double work;
+    const char *end = colon ? read_number(colon + 1, &work) : NULL;
+    if (!end || *end || work < 0)
+        return wrong(reader, "'%.40s' must be a speed, a colon, and up to how much work it holds, like 40e9:1.5e6",
+                     text);
+    *colon = '\0';
+    int err = read_speed(reader, text, &row->small_rate);
+    row->small_work = err ? row->small_work : work;
+    return err;
 }
 
 /* What stands before the point in "fixed.gpu", and the kind behind it; without a point it is a speed. */
-enum part { RATE_PART, FIXED_PART, BYTE_PART, CROWD_PART, PARTS };
+enum part { RATE_PART, SMALL_PART, FIXED_PART, BYTE_PART, CROWD_PART, PARTS };
 
 static int read_part(const struct reader *reader, const char *key, enum part *part, int *kind)
 {
-    static const char *const names[PARTS] = {"", "fixed", "per-byte", "crowd"};
+    static const char *const names[PARTS] = {"", "small", "fixed", "per-byte", "crowd"};
     char word[24] = "", meant[THRUM__MEANT_TEXT];
     const char *point = strchr(key, '.');
     *part = RATE_PART;
     if (!point)
         return find_kind(reader, key, kind);
     snprintf(word, sizeof word, "%.*s", (int)(point - key < 23 ? point - key : 23), key);
-    for (int i = FIXED_PART; i < PARTS; i++)
+    for (int i = SMALL_PART; i < PARTS; i++)
         if (strcmp(names[i], word) == 0) {
             *part = (enum part)i;
             return find_kind(reader, point + 1, kind);
         }
     return wrong(reader,
                  "a line 'speed' has no key '%.40s'%s it has: cpu or a device, and with its name behind a point "
-                 "fixed, per-byte, crowd",
+                 "small, fixed, per-byte, crowd",
                  key, thrum__meant(word, names + 1, PARTS - 1, meant));
 }
 
-static int set_part(const struct reader *reader, thrum__speed_row *row, enum part part, const char *key,
-                    const char *value)
+static int set_part(const struct reader *reader, thrum__speed_row *row, enum part part, const char *key, char *value)
 {
     const struct key time_key = {.name = key, .value = TIME};
     thrum__law_drop(row->law);
@@ -427,6 +442,8 @@ static int set_part(const struct reader *reader, thrum__speed_row *row, enum par
     switch (part) {
     case RATE_PART:
         return read_speed(reader, value, &row->rate);
+    case SMALL_PART:
+        return read_small(reader, value, row);
     case FIXED_PART:
         return read_value(reader, &time_key, value, &row->fixed);
     case BYTE_PART:
@@ -518,6 +535,7 @@ static int take_time(struct reader *reader, const char *codelet)
             return err;
         row->rate = INFINITY; /* what a speed said before is forgotten */
         row->fixed = row->per_byte = row->crowd = 0;
+        row->small_work = -1;
         taken++;
     }
     return err || taken ? err : wrong(reader, "the time of '%.40s' is missing: cpu=const:5us, for example", codelet);

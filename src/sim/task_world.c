@@ -152,6 +152,11 @@ static worker *some_idle(task_run *run)
     return NULL;
 }
 
+static bool is_ahead(const thrum_world *world, int number)
+{
+    return is_worker(world, number) && of(world)->workers[number].staged > 0;
+}
+
 static void wake(const thrum_world *world, int number)
 {
     task_run *run = of(world);
@@ -176,6 +181,7 @@ void thrum__sim_world_init(task_run *run)
                                .is_on = is_on,
                                .where = where,
                                .link_seconds = link_seconds,
+                               .is_ahead = is_ahead,
                                .prefetch = prefetch,
                                .wake = wake};
 }

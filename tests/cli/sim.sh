@@ -110,4 +110,15 @@ complains "cholesky-potrf"
 printf 'thrum-workload 1\ncodelet a cpu\ntask a work=1\ntask a work=1\nedge 0 1\nedge 1 0\n' >"$folder/cycle.wl"
 expect 1 sim --machine k40 --workload "$folder/cycle.wl" --set "speed a cpu=1e9"
 complains "cycle.wl:"
+
+# Descriptions of this machine; that of emulated devices in timing mode is the quick one.
+expect 2 sim --calibrate "$folder/this.machine" --tile 7
+complains "--tile '7': to calibrate, a tile is from 16 to 512"
+if [ -e "$build/libthrum-dense.so" ]; then
+    expect 0 sim --calibrate "$folder/this.machine" --timing
+    expect 0 sim --machine "$folder/this.machine" --app cholesky --n 1000 --tile 100 --policy dmda
+    says "makespan   "
+    expect 1 sim --calibrate /no/such/folder/this.machine --timing
+    complains "'/no/such/folder/this.machine' cannot be written"
+fi
 verdict

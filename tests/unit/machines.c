@@ -192,6 +192,16 @@ TEST(time_is_what_is_fixed_and_bytes_and_work)
     thrum_machine_free(machine);
 }
 
+TEST(small_work_may_be_done_at_another_speed)
+{
+    thrum_machine *machine =
+        machine_of("cores count=1\nspeed gemm cpu=1e9 small.cpu=2e9:1e6 fixed.cpu=1s per-byte.cpu=1us\n");
+    assert_near(seconds(machine, "gemm", THRUM__CORE, 1e6, 1e3), 1 + 0.5e-3);
+    assert_near(seconds(machine, "gemm", THRUM__CORE, 1e7, 1e3), 1 + 1e-2 + 1e-3);
+    assert_near(seconds(machine, "gemm", THRUM__CORE, 0, 0), 1);
+    thrum_machine_free(machine);
+}
+
 TEST(cores_slow_each_other_down_by_their_number)
 {
     thrum_machine *machine = machine_of("cores count=3\nspeed life cpu=1e6 crowd.cpu=0.25\n");
@@ -299,6 +309,7 @@ static void assert_same(const thrum_machine *a, const thrum_machine *b)
         assert_string_equal(x->codelet, y->codelet);
         assert_true(x->kind == y->kind && x->rate == y->rate && x->fixed == y->fixed);
         assert_true(x->per_byte == y->per_byte && x->crowd == y->crowd);
+        assert_true(x->small_work == y->small_work && (x->small_work < 0 || x->small_rate == y->small_rate));
         assert_same_law(x->law, y->law);
     }
 }
@@ -326,6 +337,7 @@ static const char odd_lines[] =
     "device c arch=cpu bandwidth=unlimited memory=3KiB\n"
     "root bandwidth=3333333B/s\nnetwork bandwidth=0.7GiB/s latency=0.333us\n"
     "speed gemm cpu=3.3333333333333e9 b=1e300 fixed.b=0.7us per-byte.b=1e-13s crowd.cpu=0.0123456789012345\n"
+    "speed tiny cpu=1e9 small.cpu=3.3333333e9:1.5e6\nspeed free cpu=1 small.cpu=unlimited:7\n"
     "speed \"sp mm # 1\" cpu=unlimited fixed.cpu=7ms\nspeed \"a=b\" c=1\n"
     "time start cpu=const:5us b=gamma:4,2us c=twopoint:0.25\n"
     "overhead cpu=0.1us b=123.456789us c=3s\nnoise normal:1,0.05\n";
@@ -416,6 +428,7 @@ int main(void)
         cmocka_unit_test(a_machine_without_workers_is_laid_out_by_nobody),
         cmocka_unit_test(workers_by_number_agree_with_the_layout),
         cmocka_unit_test(time_is_what_is_fixed_and_bytes_and_work),
+        cmocka_unit_test(small_work_may_be_done_at_another_speed),
         cmocka_unit_test(cores_slow_each_other_down_by_their_number),
         cmocka_unit_test(a_later_line_overrides_an_earlier_one),
         cmocka_unit_test(times_have_units_and_are_drawn),
