@@ -355,6 +355,16 @@ void thrum__door_give(worker *w)
     thrum__lock_give(&w->door);
 }
 
+void thrum__door_close(worker *w)
+{
+    if (!is_open(w) || !thrum__has_membarrier)
+        return;
+    thrum__lock_take(&w->door);
+    set_open_locked(w, false);
+    unask_locked(w);
+    thrum__lock_give(&w->door);
+}
+
 uintptr_t thrum__pop_slow(worker *w, int64_t base)
 {
     thrum__door_take(w);
@@ -519,8 +529,9 @@ bool thrum__door_shares_core(const worker *w)
     int count = atomic_load_explicit(&d->count, memory_order_acquire), here = sched_getcpu();
     for (int i = 0; i < count; i++) {
         const worker *other = d->workers[i];
-        if (other != w && atomic_load_explicit(&other->alone_runs, memory_order_relaxed) > 0 &&
-            atomic_load_explicit(&other->began_on, memory_order_relaxed) == here)
+        bool busy = atomic_load_explicit(&other->alone_runs, memory_order_relaxed) > 0 ||
+                    (other->kind == WORKER_FEEDER && thrum__deque_has_words(&other->deque));
+        if (other != w && busy && atomic_load_explicit(&other->began_on, memory_order_relaxed) == here)
             return true;
     }
     return false;

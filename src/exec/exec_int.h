@@ -146,6 +146,7 @@ struct thrum__run {
     bool stream;                           /* it has no graph: see stream.c */
     int64_t began;                         /* when the iteration began; 0: not timed */
     _Atomic int64_t turn;                  /* when a condition last found nobody else in it, while it was shared */
+    _Atomic uint32_t seat;                 /* of streams: who runs jobs of it, and where: see sit_down in stream.c */
     thrum__run *outer_alone;               /* in its worker's list of runs that are its alone */
     thrum__run *next_open, *previous_open; /* domain->lock */
     thrum__run *next_free;                 /* ex->lock */
@@ -207,6 +208,7 @@ struct worker {
     thrum__run *kept_run; /* for the next run that starts here */
     bool stands;          /* at the domain's hand-over: see handle.c */
     bool at_home;         /* its domain is the first: where sources and tasks without terms run */
+    bool borrows;         /* guests: their place is that of a worker that naps */
     int index;
     enum worker_kind kind;
     worker *outer;        /* guests: what the thread was before, in an executor that it works for */
@@ -260,6 +262,7 @@ struct domain {
     int spares, spares_most;       /* ex->lock */
     _Atomic uint32_t napping;      /* workers that search with long pauses */
     _Atomic uint32_t published;    /* a futex to wake them by */
+    _Atomic uint32_t offered;      /* places that they do not need while they nap: see nap in worker.c */
     _Atomic uint32_t returning;    /* threads that want their place back: see thrum__enter_anyway */
     _Atomic int64_t crowded_until; /* a moment, or 0: see crowd.c */
     /* Where a searching worker waits to be handed a function: see handle.c. */
@@ -432,6 +435,12 @@ bool thrum__work_visible(const domain *d);
 /* The worker parks inside a task, or a guest leaves: its place can be taken. And back. */
 void thrum__step_aside(worker *w);
 void thrum__step_back(worker *w);
+/* The calling thread, which is the worker's, goes to another core if there may be one for it. */
+void thrum__leave_core(const worker *w);
+/* A place for a guest that a worker does not need while it naps (false: there is none), and giving it back, as stepping aside
+ * does. */
+bool thrum__borrow_place(domain *d);
+void thrum__give_place_back(domain *d);
 /* Becomes active whether there is a place or not. */
 void thrum__enter_anyway(domain *d);
 void thrum__live(worker *w);
@@ -473,6 +482,8 @@ enum look thrum__door_look_at(worker *victim, int64_t now);
 bool thrum__door_shares_core(const worker *w);
 /* For a new worker, where there is no membarrier. */
 void thrum__door_open_for_ever(worker *w);
+/* The owner keeps to itself what it pushes from now on, though somebody has come and got some: what it has now is small. */
+void thrum__door_close(worker *w);
 /* The owner shows all it has: it is going to be away. */
 void thrum__door_show_all(worker *w);
 
@@ -642,7 +653,14 @@ bool thrum__post_take_own(worker *w, const thrum_handle *awaited, found *f);
 bool thrum__post_take(domain *d, enum post_level level, const thrum_handle *awaited, found *f);
 bool thrum__has_own_posts(worker *w, const thrum_handle *awaited);
 /* Of high priority and of this run, in which the caller is: without a strand of its own. NULL: none. */
-thrum_task *thrum__post_take_urgent(worker *w, thrum__run *run);
+thrum_task *thrum__post_take_some_urgent(worker *w, thrum__run *run);
+static inline thrum_task *thrum__post_take_urgent(worker *w, thrum__run *run)
+{
+    /* Relaxed: as in post.c, where the lock is taken before anything is. */
+    if (__builtin_expect(atomic_load_explicit(&w->domain->posts[POST_HIGH].count, memory_order_relaxed) == 0, 1))
+        return NULL;
+    return thrum__post_take_some_urgent(w, run);
+}
 /* Wakes those who sleep although tasks are pinned to them. */
 void thrum__wake_pinned(domain *d);
 int thrum__priority_of(const thrum_task *task);

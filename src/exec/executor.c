@@ -346,15 +346,20 @@ static worker *guest_find(thrum_executor *ex)
 
 worker *thrum__guest_enter(thrum_executor *ex, bool anyway)
 {
+    bool borrows = false;
     if (anyway)
         thrum__enter_anyway(&ex->cpu);
-    else if (!thrum__life_enter(&ex->cpu.life))
+    else if (!thrum__life_enter(&ex->cpu.life) && !(borrows = thrum__borrow_place(&ex->cpu)))
         return NULL;
     worker *w = guest_find(ex);
     if (!w) {
-        thrum__life_leave(&ex->cpu.life);
+        if (borrows)
+            thrum__give_place_back(&ex->cpu);
+        else
+            thrum__life_leave(&ex->cpu.life);
         return NULL;
     }
+    w->borrows = borrows;
     w->outer = thrum__self;
     w->spawn.low = thrum__own_stack.limit;
     thrum__self = w;

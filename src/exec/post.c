@@ -235,11 +235,9 @@ bool thrum__post_take(domain *d, enum post_level level, const thrum_handle *awai
 }
 
 /* The post's strand is not needed any more: the caller has its own. */
-thrum_task *thrum__post_take_urgent(worker *w, thrum__run *run)
+thrum_task *thrum__post_take_some_urgent(worker *w, thrum__run *run)
 {
     domain *d = w->domain;
-    if (is_empty(&d->posts[POST_HIGH]))
-        return NULL;
     thrum__lock_take(&d->lock);
     const thrum__post *post = take_locked(&d->posts[POST_HIGH], run, NULL);
     if (post) {

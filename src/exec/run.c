@@ -772,7 +772,8 @@ static void note_pace(const worker *w, const thrum__run *run)
     thrum_graph *graph = run->handle->graph;
     int64_t all = thrum__now() - run->began, tasks = (int64_t)thrum__task_count(graph);
     int64_t least = 1 + all / tasks;
-    thrum__line_note(graph, run->began_in_line, all);
+    if (__atomic_load_n(&run->root->attention, __ATOMIC_RELAXED) == 0) /* a cancelled run is a short one */
+        thrum__line_note(graph, run->began_in_line, all);
     if (run->began_in_line)
         return;
     int64_t most = shared ? 1 + all * w->ex->cpu.life.limit / tasks : least;

@@ -29,6 +29,8 @@
 #include "base/alloc.h"
 #include "sys/clock.h"
 
+#include <sched.h>
+
 struct thrum__stream {
     thrum_executor *ex;
     worker *feeder; /* NULL: jobs are posted */
@@ -41,6 +43,7 @@ struct thrum__stream {
 
 enum { HELP_FROM = 512, HELP_UNTIL = 256 }; /* ready jobs in the feeder's deque */
 enum { TIMED_EACH = 32 };                   /* of the times that a worker takes up jobs */
+enum { ELSEWHERE_NS = 100 }; /* for each access of a job that runs elsewhere than where it was inserted */
 
 /* ---- Feeders ------------------------------------------------------------------------------------------------------ */
 
@@ -102,6 +105,7 @@ static void run_init(thrum__run *run, thrum_handle *handle)
     run->began = 0;
     atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
     atomic_store_explicit(&run->turn, 0, memory_order_relaxed);
+    atomic_store_explicit(&run->seat, 0, memory_order_relaxed);
     atomic_store_explicit(&run->sharing, RUN_SHARED, memory_order_relaxed);
     atomic_store_explicit(&run->strands, 1, memory_order_release);
     atomic_store_explicit(&handle->run, run, memory_order_release);
@@ -118,6 +122,8 @@ int thrum__stream_begin(thrum__stream *stream, thrum__job_owner *owner)
     run_init(run, handle);
     atomic_fetch_add_explicit(&stream->ex->streaming, 1, memory_order_relaxed);
     atomic_store_explicit(&run->turn, stream->pace, memory_order_relaxed);
+    if (stream->feeder)
+        atomic_store_explicit(&stream->feeder->began_on, -1, memory_order_relaxed);
     stream->handle = handle;
     stream->run = run;
     owner->root = handle->root;
@@ -287,6 +293,32 @@ static int64_t run_timed(worker *w, thrum__run *run, thrum_task *task, int64_t b
     return count;
 }
 
+/* A worker that is woken may be put onto the core of the very thread that has woken it, or of another worker, and is left there
+ * while that runs jobs, if something of less importance keeps other cores from being idle: the one waits for the other then. So one
+ * of those who run jobs says where it is, a guest if there is one, and workers that find themselves there go elsewhere: which is
+ * where they are woken the next time. Relaxed: a hint. */
+enum { SEAT_SHIFT = 16, SEAT_CPU = 0xffff };
+
+static uint32_t seat_here(const worker *w)
+{
+    return (uint32_t)(w->index + 1) << SEAT_SHIFT | ((uint32_t)sched_getcpu() & SEAT_CPU);
+}
+
+static void sit_down(const worker *w, thrum__run *run)
+{
+    uint32_t here = seat_here(w), seat = atomic_load_explicit(&run->seat, memory_order_relaxed);
+    if (w->kind == WORKER_GUEST || seat == 0)
+        atomic_store_explicit(&run->seat, here, memory_order_relaxed);
+    else if (seat >> SEAT_SHIFT != here >> SEAT_SHIFT && (seat & SEAT_CPU) == (here & SEAT_CPU))
+        thrum__leave_core(w);
+}
+
+static void stand_up(const worker *w, thrum__run *run)
+{
+    if (atomic_load_explicit(&run->seat, memory_order_relaxed) >> SEAT_SHIFT == (uint32_t)w->index + 1)
+        atomic_store_explicit(&run->seat, 0, memory_order_relaxed);
+}
+
 /* A strand's life: from a job that it has found on, until its deque is empty. */
 void thrum__stream_work(worker *w, thrum__run *run, thrum_task *first)
 {
@@ -295,10 +327,12 @@ void thrum__stream_work(worker *w, thrum__run *run, thrum_task *first)
     w->root = run->root;
     w->run = run;
     int64_t base = thrum__deque_bottom_owner(&w->deque);
+    sit_down(w, run);
     if (w->strands++ % TIMED_EACH == 0)
         run_timed(w, run, first, base);
     else
         run_from(w, run, first, base);
+    stand_up(w, run);
     w->root = outer;
     w->run = outer_run;
     lower(w, run);
@@ -314,8 +348,10 @@ static bool drain(worker *w, thrum__stream *stream, int64_t enough)
     int64_t began = thrum__now(), count = 0;
     w->root = run->root;
     w->run = run;
+    sit_down(w, run);
     while (thrum__deque_words(&stream->feeder->deque) > enough && (task = pop(stream->feeder, 0)))
         count += run_from(w, run, task, base);
+    stand_up(w, run);
     note_pace(run, began, count);
     w->root = outer;
     w->run = outer_run;
@@ -356,12 +392,19 @@ bool thrum__stream_help(thrum__stream *stream)
     return any;
 }
 
+/* A job that runs elsewhere than where it was inserted takes longer than it would have taken there: its record and its handles'
+ * come from another core, and go back. Where there is but one place for all, nothing is gained by that until jobs are long. */
+static int64_t small_below(const domain *d, uint32_t accesses)
+{
+    return d->life.limit == 1 ? THRUM__LONG_NS : THRUM__SMALL_NS + accesses * ELSEWHERE_NS;
+}
+
 /* Small jobs are better left to whoever inserts them: to thieves the feeder looks as a worker that has a run of tiny tasks alone
  * and is getting on with it, or is not (door.c: better_left_alone). */
-static bool mark_small(worker *feeder, thrum__run *run)
+static bool mark_small(worker *feeder, thrum__run *run, uint32_t accesses)
 {
     int64_t pace = atomic_load_explicit(&run->turn, memory_order_relaxed);
-    bool small = pace > 0 && pace < THRUM__SMALL_NS;
+    bool small = pace > 0 && pace < small_below(feeder->domain, accesses);
     atomic_store_explicit(&feeder->left_ns, small ? INT64_MAX : 0, memory_order_relaxed);
     atomic_store_explicit(&feeder->began_on, -1, memory_order_relaxed); /* whoever inserts may be anywhere */
     atomic_store_explicit(&feeder->alone_runs, small, memory_order_relaxed);
@@ -380,12 +423,14 @@ void thrum__stream_nap(int64_t ns)
         thrum__step_back(self);
 }
 
-void thrum__stream_lighten(thrum__stream *stream)
+void thrum__stream_lighten(thrum__stream *stream, uint32_t accesses)
 {
     worker *feeder = stream->feeder;
     if (!feeder)
         return;
-    bool small = mark_small(feeder, stream->run);
+    bool small = mark_small(feeder, stream->run, accesses);
+    if (small)
+        thrum__door_close(feeder);
     if (thrum__deque_words(&feeder->deque) < (small ? 1 : HELP_FROM))
         return;
     worker *self = thrum__self, *w = enter(stream->ex);
@@ -395,6 +440,18 @@ void thrum__stream_lighten(thrum__stream *stream)
 }
 
 /* ---- Ending ------------------------------------------------------------------------------------------------------- */
+
+/* Whoever has been woken and waits for the very core of the guest, who is about to run jobs, gets it for a moment: to find that it
+ * should be elsewhere. */
+static void show_core(thrum__stream *stream, const worker *guest)
+{
+    if (thrum__life_look(&stream->ex->cpu.life).searching == 0)
+        return;
+    sit_down(guest, stream->run);
+    if (stream->feeder)
+        atomic_store_explicit(&stream->feeder->began_on, sched_getcpu(), memory_order_relaxed);
+    sched_yield();
+}
 
 /* Gives the token back once the feeder's deque is empty: here, or by whoever takes it from the post. */
 static void give_token(thrum__stream *stream, worker *w)
@@ -428,6 +485,8 @@ void thrum__stream_end(thrum__stream *stream)
     worker *self = thrum__self;
     thrum__note_awaited(handle, self);
     worker *w = enter(stream->ex);
+    if (w && w != self)
+        show_core(stream, w);
     give_token(stream, w);
     if (w && w != self)
         thrum__wait_as(w, handle, false);

@@ -37,8 +37,8 @@ bool thrum__stream_help(thrum__stream *stream);
 /* Sleeps. Where the caller is a worker, others take its place meanwhile. */
 void thrum__stream_nap(int64_t ns);
 
-/* The same only if very many are ready, which is better than inserting more. */
-void thrum__stream_lighten(thrum__stream *stream);
+/* The same only if very many are ready, which is better than inserting more, or they are small. They have about so many accesses. */
+void thrum__stream_lighten(thrum__stream *stream, uint32_t accesses);
 
 /* Whether the caller may wait for its end: 0, or THRUM_EDEADLOCK in a job of the same stream. */
 int thrum__stream_may_end(thrum__stream *stream, const char *what);

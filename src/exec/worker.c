@@ -132,13 +132,17 @@ bool thrum__work_visible(const domain *d)
 
 /* ---- Sleeping and waking ------------------------------------------------------------------------------------------ */
 
+static void wake_napper(domain *d)
+{
+    atomic_fetch_add_explicit(&d->published, 1, memory_order_relaxed);
+    thrum__futex_wake(&d->published, 1);
+}
+
 worker *thrum__wake_later_locked(domain *d)
 {
     int sleeper = thrum__life_wake(&d->life);
-    if (sleeper < 0 && atomic_load_explicit(&d->napping, memory_order_seq_cst) > 0) {
-        atomic_fetch_add_explicit(&d->published, 1, memory_order_relaxed);
-        thrum__futex_wake(&d->published, 1);
-    }
+    if (sleeper < 0 && atomic_load_explicit(&d->napping, memory_order_seq_cst) > 0)
+        wake_napper(d);
     return sleeper < 0 ? NULL : d->workers[sleeper];
 }
 
@@ -157,6 +161,46 @@ void thrum__wake_one(domain *d)
         thrum__wake_sleeper(d->workers[sleeper]);
 }
 
+/* ---- Lending places ----------------------------------------------------------------------------------------------- */
+
+/* A worker that naps counts as searching, and has a place that it does not need just then. It offers it; a guest that finds no other
+ * place may borrow it. So whoever inserts small tasks can run them though the only other worker, which is there in case that it
+ * stops doing so, is awake. `offered` counts such places, which are all alike: one that naps has a place again when it has
+ * lowered it, and naps on while others have them all.
+ *
+ * The life cycle knows nothing of it: somebody searches, so nobody is woken for what is pushed meanwhile; and when its nap is over
+ * that one looks as ever, before it sleeps. What has been put into queues meanwhile is looked at when the place is given back.
+ * Acquire and release: where there is one place, what one has done there happens before what the next one does. */
+static void offer_place(domain *d)
+{
+    atomic_fetch_add_explicit(&d->offered, 1, memory_order_release);
+}
+
+bool thrum__borrow_place(domain *d)
+{
+    uint32_t offered = atomic_load_explicit(&d->offered, memory_order_relaxed);
+    while (offered > 0)
+        if (atomic_compare_exchange_weak_explicit(&d->offered, &offered, offered - 1, memory_order_acquire,
+                                                  memory_order_relaxed))
+            return true;
+    return false;
+}
+
+/* Or somebody wants the place itself. */
+static bool napper_is_wanted(const domain *d)
+{
+    return atomic_load_explicit(&d->waiting, memory_order_relaxed) ||
+           atomic_load_explicit(&d->pinned, memory_order_relaxed) ||
+           atomic_load_explicit(&d->returning, memory_order_relaxed);
+}
+
+void thrum__give_place_back(domain *d)
+{
+    offer_place(d);
+    if (napper_is_wanted(d))
+        wake_napper(d);
+}
+
 /* The worker's place can be taken by another: somebody who sleeps is woken if there is work, and where nobody is left to
  * sleep a spare thread starts. The barrier is for workers that pushed while all places were taken, and so woke nobody. */
 void thrum__step_aside(worker *w)
@@ -164,6 +208,11 @@ void thrum__step_aside(worker *w)
     domain *d = w->domain;
     if (w->root)
         thrum__door_show_all(w); /* in the middle of a task; outside of one a worker has nothing */
+    if (w->borrows) {
+        w->borrows = false;
+        thrum__give_place_back(d);
+        return;
+    }
     thrum__life_view view = thrum__life_leave(&d->life);
     if (d->life.limit == 1)
         thrum__wake_pinned(d);
@@ -211,17 +260,23 @@ static bool must_make_way(const domain *d)
 }
 
 enum { LOOKS_PER_CLOCK = 4, PAUSES_PER_LOOK = 2, NAP_NS = 50000, ASKING_NS = 10000 };
-enum { CROWDED_NAP_NS = 1000000 }; /* who wakes takes a core from somebody */
+enum { LONG_NAP_NS = 1000000 }; /* where others want the core: who wakes takes it from somebody */
 
-/* Until something is published, but not long. */
+/* Until something is published, but not long; or as long as others have all places. */
 static void nap(worker *w)
 {
     domain *d = w->domain;
     thrum__count_owner(&w->tally.naps, 1);
     uint32_t published = atomic_load_explicit(&d->published, memory_order_relaxed);
     atomic_fetch_add_explicit(&d->napping, 1, memory_order_seq_cst);
+    offer_place(d);
+    int64_t ns = thrum__crowded(d) ? LONG_NAP_NS : NAP_NS;
     if (atomic_load_explicit(&d->waiting, memory_order_seq_cst) == 0)
-        thrum__futex_wait(&d->published, published, thrum__crowded(d) ? CROWDED_NAP_NS : NAP_NS);
+        thrum__futex_wait(&d->published, published, ns);
+    while (!thrum__borrow_place(d)) {
+        thrum__futex_wait(&d->published, atomic_load_explicit(&d->published, memory_order_relaxed), ns);
+        ns = 2 * ns < LONG_NAP_NS ? 2 * ns : LONG_NAP_NS;
+    }
     atomic_fetch_sub_explicit(&d->napping, 1, memory_order_relaxed);
 }
 
@@ -252,15 +307,20 @@ static bool must_stop_searching(const worker *w)
            atomic_load_explicit(&w->domain->stop, memory_order_relaxed);
 }
 
-/* A worker that is woken, or whose nap has ended, may be put onto the core of the very worker that it is to watch, and left
- * there, though another core is idle: then each of its looks interrupts that one (docs/benchmarking.md). Where more workers
- * are awake than there are cores, there is nowhere to go. */
-static void leave_watched_core(const worker *w)
+/* Where more workers are awake than there are cores, there is nowhere to go. */
+void thrum__leave_core(const worker *w)
 {
     const domain *d = w->domain;
-    bool room = !d->cores || thrum__life_look(&d->life).awake <= d->cores;
-    if (room && thrum__door_shares_core(w))
+    if (!d->cores || thrum__life_look(&d->life).awake <= d->cores)
         thrum__change_cpu();
+}
+
+/* A worker that is woken, or whose nap has ended, may be put onto the core of the very worker that it is to watch, and left
+ * there, though another core is idle: then each of its looks interrupts that one (docs/benchmarking.md). */
+static void leave_watched_core(const worker *w)
+{
+    if (thrum__door_shares_core(w))
+        thrum__leave_core(w);
 }
 
 /* Looks for work for a while; nobody looks long while too many others do. While there is only work that is better left

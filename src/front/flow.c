@@ -105,6 +105,7 @@ uint64_t thrum_flow_count(const thrum_flow *flow)
 /* ---- The window --------------------------------------------------------------------------------------------------- */
 
 enum { LOOKS = 100, NAP_NS = 50000, LIGHTEN_EACH = 64 };
+enum { PLAIN_MOST = 64 }; /* accesses */
 
 /* Until there is room again: half of the window, so that this is not needed at every insertion. */
 static void wait_for_room(thrum_flow *flow)
@@ -157,7 +158,7 @@ static size_t placing_bytes(const thrum_flow *flow, uint32_t accesses)
 
 static char *tail_of(thrum__job *job)
 {
-    return (char *)job + (sizeof *job + job->count * sizeof(thrum__access) + 15) / 16 * 16;
+    return (char *)job + thrum__job_bytes(job->count, 0);
 }
 
 /* The engine's part comes first behind the accesses, then the argument. */
@@ -171,12 +172,13 @@ void thrum__flow_commit(thrum_flow *flow, thrum__job *job, const thrum_item *arg
     }
     if (placing)
         thrum__placing_init(job, tail);
-    thrum__store_commit(&flow->store, job, placing + bytes);
+    thrum__store_commit(&flow->store, job, thrum__job_bytes(job->count, placing + bytes));
 }
 
 thrum__job *thrum__flow_job(thrum_flow *flow, enum thrum__job_kind kind, size_t accesses)
 {
-    thrum__job *job = thrum__store_reserve(&flow->store, accesses, placing_bytes(flow, (uint32_t)accesses));
+    size_t bytes = thrum__job_bytes(accesses, placing_bytes(flow, (uint32_t)accesses));
+    thrum__job *job = thrum__store_reserve(&flow->store, bytes);
     if (job)
         job_init(flow, job, kind, (uint32_t)accesses);
     else
@@ -307,7 +309,7 @@ static int check_accesses(const thrum_flow *flow, const thrum_codelet *codelet, 
                           uint32_t count)
 {
     bool at_home = !flow->space->places, twice = false;
-    uint64_t stamp = ++flow->space->stamp;
+    uint32_t stamp = ++flow->space->stamp;
     int err = 0;
     for (uint32_t i = 0; i < count && !err; i++) {
         thrum_data *data = access[i].data;
@@ -346,13 +348,59 @@ static size_t arg_bytes(const thrum_item *items, size_t count)
     return bytes;
 }
 
+/* Whether an access of a task without policy needs no second look: the handle is a usable one with memory, nothing that was inserted
+ * before forbids it, and it closes no group. */
+static bool is_plain(const thrum__space *space, const thrum_data *data, uint32_t mode)
+{
+    return mode - THRUM_MODE_R <= THRUM_MODE_RW - THRUM_MODE_R && data &&
+           atomic_load_explicit(&data->kind, memory_order_relaxed) == THRUM__DATA_LIVE && data->space == space &&
+           thrum__access_is_plain(data) && thrum__order_closes_nothing(&data->front, (enum thrum_mode)mode) &&
+           __atomic_load_n(&data->home.ptr, __ATOMIC_ACQUIRE);
+}
+
+/* The most common insertion in one pass: nothing but plain accesses, of different handles. False: to be looked at more closely. */
+static bool read_plain(const thrum_flow *flow, thrum__job *job, const thrum_item *items, size_t count)
+{
+    thrum__space *space = flow->space;
+    uint32_t stamp = ++space->stamp;
+    for (uint32_t i = 0; i < count; i++) {
+        thrum_data *data = (thrum_data *)(uintptr_t)items[i].ptr;
+        if (!is_plain(space, data, items[i].kind) || data->stamp == stamp)
+            return false;
+        data->stamp = stamp;
+        job->access[i].data = data;
+        job->access[i].mode = (uint8_t)items[i].kind;
+        thrum__order_init_access(job, i);
+    }
+    return true;
+}
+
+/* False: it has to be looked at more closely, and nothing has changed. */
+static bool insert_plain(thrum_flow *flow, const thrum_codelet *codelet, const thrum_item *items, size_t count)
+{
+    if (flow->space->places || !codelet || !codelet->name || !codelet->cpu || !items || count > PLAIN_MOST)
+        return false;
+    size_t bytes = thrum__job_bytes(count, 0);
+    thrum__job *job = thrum__store_reserve(&flow->store, bytes);
+    if (!job || !read_plain(flow, job, items, count))
+        return false;
+    job_init(flow, job, THRUM__JOB_CODELET, (uint32_t)count);
+    job->codelet = codelet;
+    thrum__store_commit(&flow->store, job, bytes);
+    flow->count++;
+    thrum__order_init_job(job);
+    if (thrum__order_insert(job, hold))
+        add_ready(flow, job);
+    return true;
+}
+
 /* All that can go wrong does so before anything changes, but for groups that were closed, which does no harm. The items are read
  * into the place that the job will have. */
 static int insert_locked(thrum_flow *flow, const thrum_codelet *codelet, const thrum_item *items, size_t count)
 {
     thrum__terms_of_job terms;
     size_t tail = placing_bytes(flow, (uint32_t)count) + arg_bytes(items, count);
-    thrum__job *job = thrum__store_reserve(&flow->store, count, tail);
+    thrum__job *job = thrum__store_reserve(&flow->store, thrum__job_bytes(count, tail));
     if (!job)
         return thrum__fault(THRUM_ENOMEM, "thrum_insert: no memory for a task");
     int err = thrum__items_read(flow->space, codelet, items, count, "thrum_insert", &terms, job->access);
@@ -370,17 +418,29 @@ static int insert_locked(thrum_flow *flow, const thrum_codelet *codelet, const t
     return 0;
 }
 
-int thrum__flow_enter(thrum_flow *flow)
+static int enter_first(thrum_flow *flow)
 {
     int err = thrum__flow_error(flow);
     if (!err && !flow->begun && (err = thrum__flow_begin(flow)))
         thrum__flow_fail(flow, err);
-    if (err)
+    return err;
+}
+
+static inline int enter(thrum_flow *flow)
+{
+    int err = 0;
+    if (__builtin_expect(flow->code || !flow->begun || thrum__root_code(flow->owner.root), 0) &&
+        (err = enter_first(flow)))
         return err;
     if (__builtin_expect(flow->store.open >= flow->window, 0))
         wait_for_room(flow);
     thrum__lock_take(&flow->space->lock);
     return 0;
+}
+
+int thrum__flow_enter(thrum_flow *flow)
+{
+    return enter(flow);
 }
 
 int thrum_insert_items(thrum_flow *flow, const thrum_codelet *codelet, const thrum_item *items, size_t count)
@@ -389,15 +449,18 @@ int thrum_insert_items(thrum_flow *flow, const thrum_codelet *codelet, const thr
         return thrum__fault(THRUM_EINVAL, "thrum_insert: the flow is NULL");
     if (flow->recording)
         return thrum__record_insert(flow, codelet, items, count);
-    int err = thrum__flow_enter(flow);
+    int err = enter(flow);
     if (err)
         return err;
-    err = insert_locked(flow, codelet, items, count);
+    if (!insert_plain(flow, codelet, items, count))
+        err = insert_locked(flow, codelet, items, count);
     thrum__flow_unlock(flow);
     if (__builtin_expect(err, 0))
         return thrum__flow_fail(flow, err);
-    if (flow->count % LIGHTEN_EACH == 0)
-        thrum__stream_lighten(flow->stream);
+    if (flow->count % LIGHTEN_EACH == 0) {
+        thrum__stream_lighten(flow->stream, (uint32_t)count);
+        thrum__store_may_rest(&flow->store);
+    }
     return 0;
 }
 

@@ -16,6 +16,7 @@
 typedef struct thrum__job_chunk {
     struct thrum__job_chunk *next; /* the newer one; of free ones any other */
     size_t size, used;             /* bytes behind this head */
+    size_t limit;                  /* how far it is used before somebody looks which jobs have ended: size or 0 */
     size_t seen;                   /* jobs that begin before it are known to have ended */
     _Alignas(64) char room[];
 } thrum__job_chunk;
@@ -46,11 +47,34 @@ struct thrum_flow {
 
 /* ---- flow_jobs.c -------------------------------------------------------------------------------------------------- */
 
-/* Memory for a job with so many accesses and so many bytes behind them: only that, until thrum__store_commit; the next call gives the
- * same. NULL without memory. `tail` is where the bytes are, aligned to 16. With the space's lock: jobs may be forgotten. */
-thrum__job *thrum__store_reserve(thrum__job_store *store, size_t accesses, size_t bytes);
+/* What a job with so many accesses, and so many bytes behind them, takes. The bytes are aligned to 16. */
+static inline size_t thrum__job_bytes(size_t accesses, size_t bytes)
+{
+    return (sizeof(thrum__job) + accesses * sizeof(thrum__access) + 15) / 16 * 16 + (bytes + 15) / 16 * 16;
+}
+
+/* Memory for a job of that size: only that, until thrum__store_commit; the next call gives the same. NULL without memory. With the
+ * space's lock: jobs may be forgotten. */
+thrum__job *thrum__store_reserve_more(thrum__job_store *store, size_t bytes);
+static inline thrum__job *thrum__store_reserve(thrum__job_store *store, size_t bytes)
+{
+    thrum__job_chunk *chunk = store->newest;
+    if (__builtin_expect(!chunk || chunk->used + bytes > chunk->limit, 0))
+        return thrum__store_reserve_more(store, bytes);
+    return (thrum__job *)(chunk->room + chunk->used);
+}
+
 /* The job is this large, and counts. */
-void thrum__store_commit(thrum__job_store *store, thrum__job *job, size_t bytes);
+static inline void thrum__store_commit(thrum__job_store *store, thrum__job *job, size_t bytes)
+{
+    job->bytes = (uint32_t)bytes;
+    atomic_store_explicit(&job->ended, 0, memory_order_relaxed);
+    store->newest->used += bytes;
+    store->open++;
+}
+
+/* All jobs may have ended: the next reservation looks. */
+void thrum__store_may_rest(thrum__job_store *store);
 /* Looks which jobs have ended since the last look. */
 void thrum__store_look(thrum__job_store *store);
 /* All jobs have ended: forgets them. `all`: gives the memory back too. With the space's lock. */

@@ -7,12 +7,7 @@
 
 #include "base/alloc.h"
 
-enum { FIRST_BYTES = 1 << 12, CHUNK_BYTES = 1 << 16, FREE_MOST = 64, ALIGN = 16 };
-
-static size_t rounded(size_t bytes)
-{
-    return (bytes + ALIGN - 1) / ALIGN * ALIGN;
-}
+enum { FIRST_BYTES = 1 << 12, CHUNK_BYTES = 1 << 16, FREE_MOST = 64, SOON_BYTES = 1 << 13 };
 
 static thrum__job *job_at(thrum__job_chunk *chunk, size_t offset)
 {
@@ -95,13 +90,35 @@ static thrum__job_chunk *chunk_new(thrum__job_store *store, size_t size)
     if (!chunk)
         return NULL;
     chunk->next = NULL;
-    chunk->size = size;
+    chunk->size = chunk->limit = size;
     chunk->used = chunk->seen = 0;
     return chunk;
 }
 
+/* Small jobs have often ended by now: then the same memory, which is in the core's first cache still, is used from its beginning
+ * again. */
+void thrum__store_may_rest(thrum__job_store *store)
+{
+    if (store->newest && store->newest->used >= SOON_BYTES)
+        store->newest->limit = 0;
+}
+
+static bool rests(thrum__job_store *store, size_t bytes)
+{
+    thrum__job_chunk *chunk = store->newest;
+    if (!chunk || chunk->limit == chunk->size)
+        return false;
+    chunk->limit = chunk->size;
+    look_at(store, chunk);
+    if (is_done(chunk))
+        chunk_forget(chunk);
+    return chunk->size - chunk->used >= bytes;
+}
+
 static bool add_chunk(thrum__job_store *store, size_t bytes)
 {
+    if (rests(store, bytes))
+        return true;
     sweep(store);
     if (store->newest && is_done(store->newest) && store->newest->size >= bytes) {
         chunk_forget(store->newest);
@@ -121,22 +138,9 @@ static bool add_chunk(thrum__job_store *store, size_t bytes)
 
 /* ---- Jobs --------------------------------------------------------------------------------------------------------- */
 
-thrum__job *thrum__store_reserve(thrum__job_store *store, size_t accesses, size_t bytes)
+thrum__job *thrum__store_reserve_more(thrum__job_store *store, size_t bytes)
 {
-    size_t all = rounded(sizeof(thrum__job) + accesses * sizeof(thrum__access)) + rounded(bytes);
-    const thrum__job_chunk *chunk = store->newest;
-    if ((!chunk || chunk->size - chunk->used < all) && !add_chunk(store, all))
-        return NULL;
-    return job_at(store->newest, store->newest->used);
-}
-
-void thrum__store_commit(thrum__job_store *store, thrum__job *job, size_t bytes)
-{
-    size_t all = rounded(sizeof(thrum__job) + job->count * sizeof(thrum__access)) + rounded(bytes);
-    job->bytes = (uint32_t)all;
-    atomic_store_explicit(&job->ended, 0, memory_order_relaxed);
-    store->newest->used += all;
-    store->open++;
+    return add_chunk(store, bytes) ? job_at(store->newest, store->newest->used) : NULL;
 }
 
 void thrum__store_clear(thrum__job_store *store, bool all)

@@ -233,5 +233,5 @@ void thrum__flow_run(void *arg)
         thrum__combine_at_home(job->access[0].data, job->first_content);
     else
         run_at_home(job);
-    job->owner->ended(job);
+    thrum__flow_ended(job);
 }

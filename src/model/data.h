@@ -46,7 +46,7 @@ typedef struct thrum__space {
     thrum__lock lock;                   /* the order of insertion; the lists below */
     thrum__lock commute_lock;           /* see model/order.h */
     thrum__lock home_lock;              /* new memory at home: the main program may need it while a task does */
-    uint64_t stamp;                     /* insertions so far */
+    uint32_t stamp;                     /* of the newest insertion; wraps around */
     thrum_data *first;                  /* live ones */
     thrum_data *gone_first, *gone_last; /* unregistered ones, the oldest first */
     size_t live, gone;
@@ -54,29 +54,32 @@ typedef struct thrum__space {
     struct thrum__places *places; /* where codelets run; NULL: no policy and no devices */
 } thrum__space;
 
+/* What an insertion looks at is one cache line, what a kernel is given another. */
 struct thrum_data {
-    thrum_buffer home; /* on node 0; ptr is NULL until it has memory. extent and stride are those below. A cache line */
-    _Atomic uint32_t kind; /* THRUM__DATA_LIVE, THRUM__DATA_GONE */
-    uint8_t layout;        /* enum thrum__layout_kind */
-    bool owns_home;        /* its home's memory was allocated here; with the space's home_lock */
-    bool of_user;          /* its home was given with it */
-    bool owns_rows;        /* of CSR: row_start was allocated for it alone, being a part: see thrum__data_cut */
-    bool overlaps;         /* a part with a shadow: to be read only */
-    uint8_t index_bytes;   /* of CSR */
+    _Alignas(64) _Atomic uint32_t kind; /* THRUM__DATA_LIVE, THRUM__DATA_GONE */
+    uint32_t stamp;                     /* of the last insertion that named it: with the space's lock */
+    uint8_t layout;                     /* enum thrum__layout_kind */
+    bool owns_home;                     /* its home's memory was allocated here; with the space's home_lock */
+    bool of_user;                       /* its home was given with it */
+    bool owns_rows;      /* of CSR: row_start was allocated for it alone, being a part: see thrum__data_cut */
+    bool overlaps;       /* a part with a shadow: to be read only */
+    bool dissolved;      /* a part whose partition has ended: with the space's lock */
+    uint8_t index_bytes; /* of CSR */
     thrum__space *space;
-    size_t bytes; /* packed */
+    thrum__front front;
+    thrum_data **parts; /* while it is partitioned */
+
+    thrum_buffer home; /* on node 0; ptr is NULL until it has memory. extent and stride are those that follow */
+    size_t bytes;      /* packed */
     size_t extent[THRUM_DIMS_MOST], stride[THRUM_DIMS_MOST];
     size_t packed[THRUM_DIMS_MOST]; /* strides where it is packed: on devices */
     const thrum_layout *custom;     /* a copy, of custom layouts; else NULL */
     char *name;                     /* or NULL */
 
-    thrum__front front;
-    uint64_t stamp;                     /* of the last insertion that named it: with the space's lock */
     struct thrum__replicas *replicas;   /* where its content is; NULL: at home, and nowhere else ever */
     struct thrum__reduction *reduction; /* model/reduction.h; NULL: none */
     bool reduced_unwritten;             /* its reducers found no content: with the space's lock */
     const struct thrum_flow *reducer;   /* the flow of the newest of them; likewise, and only to be compared */
-    bool dissolved;                     /* a part whose partition has ended: with the space's lock */
     struct thrum_flow *acquired;        /* by the main program, with this job: see front/data_use.c */
     struct thrum__job *acquired_by;
     struct thrum__job *commuter;  /* the commuting task that has it; with the space's commute_lock */
@@ -84,8 +87,7 @@ struct thrum_data {
 
     thrum_data *whole; /* of a part; else NULL */
     size_t offset[THRUM_DIMS_MOST];
-    thrum_data **parts; /* while it is partitioned */
-    size_t part_count;
+    size_t part_count; /* of `parts` */
     thrum_cut cut;
     _Atomic uint32_t in_graphs; /* codelet tasks of graphs that name it */
     bool recorded;              /* a flow that records uses it */

@@ -70,13 +70,6 @@ typedef struct thrum__job {
     thrum__access access[];
 } thrum__job;
 
-static inline thrum__job *thrum__job_of(thrum__access *access)
-{
-    return (thrum__job *)((char *)(access - access->number) - sizeof(thrum__job));
-}
-
-_Static_assert(sizeof(thrum__job) % _Alignof(thrum__access) == 0, "accesses begin where the job ends");
-
 static inline const char *thrum__job_name(const thrum__job *job)
 {
     return job->name ? job->name : job->codelet ? job->codelet->name : "fetch";

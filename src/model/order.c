@@ -3,18 +3,17 @@
 
 thrum__edge thrum__ended;
 
-enum { INSERTING = 1 << 30 };
-
 void thrum__order_init(thrum__job *job)
 {
-    atomic_store_explicit(&job->task.pending, INSERTING, memory_order_relaxed);
-    atomic_store_explicit(&job->waiters, NULL, memory_order_relaxed);
-    for (uint32_t i = 0; i < job->count; i++) {
-        thrum__access *access = &job->access[i];
-        access->number = i;
-        access->in_front = false;
-        access->in.after = job;
-    }
+    thrum__order_init_job(job);
+    for (uint32_t i = 0; i < job->count; i++)
+        thrum__order_init_access(job, i);
+}
+
+/* An access's own edge leads to its job. */
+static thrum__job *job_of(const thrum__access *access)
+{
+    return access->in.after;
 }
 
 /* ---- Edges -------------------------------------------------------------------------------------------------------- */
@@ -52,7 +51,7 @@ static void count_edge(insertion *i, const thrum__job *before)
 
 static void wait_for_last(insertion *i, thrum__access *access, thrum__access *last)
 {
-    thrum__job *before = last ? thrum__job_of(last) : NULL;
+    thrum__job *before = last ? job_of(last) : NULL;
     if (before && add_edge(before, &access->in))
         count_edge(i, before);
 }
@@ -60,7 +59,7 @@ static void wait_for_last(insertion *i, thrum__access *access, thrum__access *la
 static void wait_for_members(insertion *i, thrum__access *members)
 {
     for (thrum__access *member = members; member; member = member->older) {
-        thrum__job *before = thrum__job_of(member);
+        thrum__job *before = job_of(member);
         member->out.after = i->job;
         if (add_edge(before, &member->out))
             count_edge(i, before);
@@ -158,7 +157,7 @@ bool thrum__order_insert(thrum__job *job, thrum__foreign_fn *foreign)
         return true;
     if (i.foreign && foreign)
         foreign(job);
-    uint32_t rest = INSERTING - i.edges;
+    uint32_t rest = THRUM__INSERTING - i.edges;
     return atomic_fetch_sub_explicit(&job->task.pending, rest, memory_order_acq_rel) == rest;
 }
 
@@ -181,7 +180,7 @@ static void forget_ended(thrum__access **at)
 {
     while (*at) {
         thrum__access *member = *at;
-        if (has_ended(thrum__job_of(member))) {
+        if (has_ended(job_of(member))) {
             member->in_front = false;
             *at = member->older;
         } else {
@@ -199,14 +198,14 @@ static void forget_members(thrum__front *front)
 
 static bool all_ended(thrum__access *first)
 {
-    while (first && has_ended(thrum__job_of(first)))
+    while (first && has_ended(job_of(first)))
         first = first->older;
     return !first;
 }
 
 bool thrum__order_is_quiet(const thrum__front *front)
 {
-    return (!front->last || has_ended(thrum__job_of(front->last))) && front->group != THRUM_MODE_REDUX &&
+    return (!front->last || has_ended(job_of(front->last))) && front->group != THRUM_MODE_REDUX &&
            all_ended(front->members) && all_ended(front->scratch);
 }
 

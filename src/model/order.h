@@ -25,7 +25,7 @@
  *
  * Invariants
  *   1. A job's list of waiters is taken once, in exchange for &thrum__ended; nothing is added afterwards.
- *   2. `pending` of a job is above zero until its insertion is complete: it counts from INSERTING down.
+ *   2. `pending` of a job is above zero until its insertion is complete: it counts from THRUM__INSERTING down.
  *   3. A front names accesses of jobs whose memory is in use: before that is used again, thrum__order_forget.
  *
  * Orders: the exchange is a release, and adding an edge, or finding the list gone, an acquire: what the job did happens before
@@ -38,8 +38,23 @@
 
 extern thrum__edge thrum__ended;
 
-/* Sets up what belongs to order in a job with `count` accesses, whose data and modes are set. */
+enum { THRUM__INSERTING = 1 << 30 };
+
+/* Sets up what belongs to order in a job with `count` accesses, whose data and modes are set; and the same for the job without its
+ * accesses, and for one access. */
 void thrum__order_init(thrum__job *job);
+static inline void thrum__order_init_job(thrum__job *job)
+{
+    atomic_store_explicit(&job->task.pending, THRUM__INSERTING, memory_order_relaxed);
+    atomic_store_explicit(&job->waiters, NULL, memory_order_relaxed);
+}
+static inline void thrum__order_init_access(thrum__job *job, uint32_t number)
+{
+    thrum__access *access = &job->access[number];
+    access->number = number;
+    access->in_front = false;
+    access->in.after = job;
+}
 
 /* How the job's access changes its handle's front: whether a group has to be closed first, and by which kind of job. */
 enum thrum__closing { THRUM__CLOSE_NOTHING, THRUM__CLOSE_JOIN, THRUM__CLOSE_COMBINE };

@@ -14,6 +14,8 @@
  * barrier (sys/barrier.h) and looks a last time; a worker that leaves (a caller that helped, a join that parks) looks
  * whether its place should be taken. tests/spin/sleep.pml is a model of it.
  *
+ * Those who search with naps in between lend their places to guests meanwhile (exec/worker.c). To the life cycle they are there.
+ *
  * A waker takes the sleeper off the stack and counts it as searching in one step, so that the pushes that follow see a
  * searcher and do not wake again.
  *

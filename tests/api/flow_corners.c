@@ -4,7 +4,9 @@
  */
 #include "test.h"
 
+#include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 static void add_one(const thrum_buffer *b, const void *arg)
@@ -417,6 +419,87 @@ TEST(a_copy_of_a_graph_keeps_the_parts)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
+/* ---- One place ------------------------------------------------------------------------------------------------------ */
+
+static atomic_int inside, overlaps;
+static atomic_bool enough;
+
+static void be_alone(int turns)
+{
+    if (atomic_fetch_add(&inside, 1) != 0)
+        atomic_fetch_add(&overlaps, 1);
+    for (volatile int i = 0; i < turns; i++)
+        continue;
+    atomic_fetch_sub(&inside, 1);
+}
+
+static void raise_alone(const thrum_buffer *b, const void *arg)
+{
+    (void)arg;
+    be_alone(20);
+    ++*(long *)b[0].ptr;
+}
+
+static void count_alone(void *count)
+{
+    be_alone(5000);
+    ++*(long *)count;
+}
+
+static const thrum_codelet raise_one = {.name = "raise-one", .cpu = raise_alone};
+
+enum { SMALL_TASKS = 20000 };
+
+static void *insert_small_tasks(void *ex)
+{
+    long x[16] = {0};
+    thrum_data *data[16];
+    thrum_flow *flow = thrum_flow_new(ex);
+    for (int i = 0; i < 16; i++)
+        data[i] = thrum_data_variable(ex, &x[i], sizeof x[i]);
+    long rounds = 0;
+    for (; !atomic_load(&enough); rounds++) {
+        for (int i = 0; i < SMALL_TASKS; i++)
+            thrum_insert(flow, &raise_one, THRUM_RW(data[i % 16]));
+        if (thrum_flow_wait(flow) != 0)
+            atomic_fetch_add(&overlaps, 1000);
+    }
+    for (int i = 0; i < 16; i++)
+        if (thrum_data_unregister(data[i]) != 0 || x[i] != rounds * SMALL_TASKS / 16)
+            atomic_fetch_add(&overlaps, 1000);
+    thrum_flow_free(flow);
+    return NULL;
+}
+
+/* Whoever inserts runs small tasks itself, in the place of the only worker while that naps. What others want done meanwhile comes
+ * to its turn, and nothing runs beside anything else. */
+static void one_worker_runs_one_thing_at_a_time(void **state)
+{
+    (void)state;
+    thrum_executor *ex = thrum_executor_new(&(thrum_config){.workers = 1});
+    thrum_graph *graph = thrum_graph_new("pinned");
+    long count = 0, pinned = 0, most = 500;
+    assert_int_equal(thrum_task_pin_worker(thrum_task_new(graph, count_alone, &pinned), 0), 0);
+    pthread_t inserter;
+    atomic_store(&overlaps, 0);
+    atomic_store(&enough, false);
+    assert_int_equal(pthread_create(&inserter, NULL, insert_small_tasks, ex), 0);
+    for (long i = 0; i < most; i++) {
+        thrum_handle *handle = thrum_submit(ex, count_alone, &count);
+        assert_int_equal(thrum_run(ex, graph), 0);
+        assert_int_equal(thrum_wait(handle), 0);
+        thrum_release(handle);
+        usleep(50);
+    }
+    atomic_store(&enough, true);
+    pthread_join(inserter, NULL);
+    assert_int_equal(count, most);
+    assert_int_equal(pinned, most);
+    assert_int_equal(atomic_load(&overlaps), 0);
+    assert_int_equal(thrum_graph_free(graph), 0);
+    assert_int_equal(thrum_executor_free(ex), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,6 +513,7 @@ int main(void)
         cmocka_unit_test(a_graph_finds_what_flows_have_reduced),
         cmocka_unit_test(a_copy_that_was_thrown_out_is_brought_back),
         cmocka_unit_test(a_copy_of_a_graph_keeps_the_parts),
+        cmocka_unit_test(one_worker_runs_one_thing_at_a_time),
     };
     return RUN_TESTS(tests, 60);
 }

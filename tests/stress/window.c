@@ -17,7 +17,7 @@ enum { SIZE_COUNTS = 0, USUALLY = 100000 }; /* memory is the sanitizer's own mat
 enum { SIZE_COUNTS = 1, USUALLY = 1000000 };
 #endif
 
-enum { GROWTH_MOST = 256 }; /* KiB: a task has about that many bytes */
+enum { GROWTH_MOST = 512 }; /* KiB: a task has some 300 bytes, and the window may have filled later than at first */
 
 typedef struct cell {
     uint64_t value;

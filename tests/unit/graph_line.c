@@ -303,6 +303,7 @@ TEST(after_a_failure_nothing_more_is_called_and_the_next_run_is_whole)
     know_line(scene->graph);
     assert_int_equal(thrum_run(scene->ex, scene->graph), 47);
     assert_non_null(scene->graph->line.rest);
+    assert_int_equal(scene->graph->line.line_ps, 999);
     for (int i = 0; i < TASKS; i++) {
         assert_int_equal(scene->pieces[i].runs, i <= 700);
         scene->pieces[i].runs = 1;
