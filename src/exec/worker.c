@@ -181,14 +181,20 @@ void thrum__give_place_back(domain *d)
         wake_napper(d);
 }
 
-/* Whoever gives one back looks at `placeless`, and so does not miss this one for long. */
+/* Less and less often: whoever has it may be at a long task. */
+static void await_place(domain *d, int64_t ns)
+{
+    for (; !thrum__borrow_place(d); ns = 2 * ns < LONG_NAP_NS ? 2 * ns : LONG_NAP_NS)
+        thrum__futex_wait(&d->published, atomic_load_explicit(&d->published, memory_order_relaxed), ns);
+}
+
+/* Whoever gives one back looks at `placeless`, and so this one seldom waits for longer than need be. */
 static void take_place_back(domain *d)
 {
     if (thrum__borrow_place(d))
         return;
     atomic_fetch_add_explicit(&d->placeless, 1, memory_order_seq_cst);
-    while (!thrum__borrow_place(d))
-        thrum__futex_wait(&d->published, atomic_load_explicit(&d->published, memory_order_relaxed), NAP_NS);
+    await_place(d, NAP_NS);
     atomic_fetch_sub_explicit(&d->placeless, 1, memory_order_relaxed);
 }
 
@@ -295,10 +301,7 @@ static void nap(worker *w)
     int64_t ns = thrum__crowded(d) ? LONG_NAP_NS : NAP_NS;
     if (atomic_load_explicit(&d->waiting, memory_order_seq_cst) == 0)
         thrum__futex_wait(&d->published, published, ns);
-    while (!thrum__borrow_place(d)) {
-        thrum__futex_wait(&d->published, atomic_load_explicit(&d->published, memory_order_relaxed), ns);
-        ns = 2 * ns < LONG_NAP_NS ? 2 * ns : LONG_NAP_NS;
-    }
+    await_place(d, ns);
     atomic_fetch_sub_explicit(&d->napping, 1, memory_order_relaxed);
 }
 
