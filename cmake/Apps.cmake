@@ -2,7 +2,9 @@
 # The applications in apps/: verbs of the command. Those that need OpenBLAS and LAPACKE are a module, build/libthrum-dense.so,
 # which the command loads when it is asked for one of them; its own functions are what the module finds in it.
 
-file(GLOB app_sources CONFIGURE_DEPENDS apps/*.c apps/common/*.c apps/life/*.c apps/kmeans/*.c)
+# Their tasks (apps/*/tasks.c) are part of the command, since simulation needs no OpenBLAS.
+file(GLOB app_sources CONFIGURE_DEPENDS apps/*.c apps/common/*.c apps/life/*.c apps/kmeans/*.c apps/*/tasks.c)
+list(REMOVE_DUPLICATES app_sources)
 target_sources(thrum_command PRIVATE ${app_sources})
 target_include_directories(thrum_command PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/apps)
 target_link_libraries(thrum_command PRIVATE ${CMAKE_DL_LIBS})
@@ -17,6 +19,7 @@ if(NOT OPENBLAS_FOUND OR NOT LAPACKE_FOUND)
 endif()
 
 file(GLOB dense_sources CONFIGURE_DEPENDS apps/cholesky/*.c apps/qr/*.c)
+list(FILTER dense_sources EXCLUDE REGEX "/tasks\\.c$")
 add_library(thrum_dense MODULE ${dense_sources})
 target_compile_definitions(thrum_dense PRIVATE _GNU_SOURCE=)
 target_include_directories(thrum_dense PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/apps)

@@ -34,3 +34,7 @@ if(THRUM_SANITIZE)
         add_compile_options(-fno-sanitize-recover=all)
     endif()
 endif()
+
+if(THRUM_FUZZ)
+    add_compile_options(-fsanitize=fuzzer-no-link)
+endif()

@@ -180,6 +180,11 @@ static const struct row rows[] = {
     {DATA, "redux-histogram", "ns", OF_SEQUENTIAL, 1.05, 0, "a histogram of 16 M numbers in 64 tasks by REDUX"},
     {DATA, "commute-histogram", "ns", OF_SEQUENTIAL, 1.05, 0,
      "the same, counted for each block and added to four parts of the bins by COMMUTE"},
+    {DATA, "policy-fifo", "ns", NO_LIMIT, 0, COSTS | THRUM_ONLY,
+     "what the policy takes to push and pop a job, with 10 buckets, 24 workers and 5 memory nodes"},
+    {DATA, "policy-dmda", "ns", NO_LIMIT, 0, COSTS | THRUM_ONLY, "the same of dmda"},
+    {DATA, "policy-heteroprio", "ns", NO_LIMIT, 0, COSTS | THRUM_ONLY, "of heteroprio"},
+    {DATA, "policy-laheteroprio", "ns", ABSOLUTE, 500, COSTS | THRUM_ONLY, "of laheteroprio"},
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };

@@ -12,6 +12,7 @@ int thrum_cmd_info(int argc, char **argv);
 int thrum_cmd_graph(int argc, char **argv);
 int thrum_cmd_trace(int argc, char **argv);
 int thrum_cmd_loop_sim(int argc, char **argv);
+int thrum_cmd_sim(int argc, char **argv);
 int thrum_cmd_bench(int argc, char **argv);
 int thrum_cmd_tour(int argc, char **argv);
 

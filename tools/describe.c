@@ -129,5 +129,6 @@ const char *describe_gnuplot(char text[DESCRIBE_SIZE])
 
 const char *describe_simgrid(void)
 {
-    return thrum_sim_engine_check(THRUM_ENGINE_SIMGRID) == 0 ? "yes: an engine of thrum loop-sim" : thrum_message(NULL);
+    return thrum_sim_engine_check(THRUM_ENGINE_SIMGRID) == 0 ? "yes: an engine of thrum sim and loop-sim"
+                                                             : thrum_message(NULL);
 }

@@ -8,6 +8,7 @@
  */
 #include "loop_sim.h"
 #include "common.h"
+#include "gnuplot.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -414,9 +415,10 @@ static int draw_table_vi(const struct loop_paper_request *request, const struct 
                     models[model], model == 0 || !request->models[0] ? ":xticlabels(4)" : "", models[model]);
     fputc('\n', out);
     fclose(out);
-    snprintf(path, sizeof path, "%s/table-vi.gp", request->folder);
-    int code = write_text(path, text, size);
-    return code == TOOL_DONE ? loop_plot_run(path) : code;
+    snprintf(path, sizeof path, "%s/table-vi", request->folder);
+    int code = gnuplot_draw(LOOP_SIM, path, text, size);
+    free(text);
+    return code;
 }
 
 static int run_table_vi(const struct loop_paper_request *request)

@@ -4,11 +4,10 @@
  */
 #include "loop_sim.h"
 #include "common.h"
+#include "gnuplot.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { PANEL_SIZE = 64, MOST_PANELS = 64 };
 
@@ -87,17 +86,6 @@ static void write_key(FILE *out, const struct loop_row *rows, size_t count)
     fputc('\n', out);
 }
 
-/* Colours that most people can tell apart (Okabe and Ito), again with dashes where there are more lines. */
-static void write_styles(FILE *out)
-{
-    static const char *const colours[] = {"000000", "e69f00", "56b4e9", "009e73",
-                                          "0072b2", "d55e00", "cc79a7", "808080"};
-    enum { COLOURS = sizeof colours / sizeof *colours };
-    for (int i = 0; i < THRUM_TECHNIQUES; i++)
-        fprintf(out, "set style line %d linewidth 1.5 pointtype %d pointsize 0.6 dashtype %d linecolor '#%s'\n", i + 1,
-                4 + i % 10, 1 + i / COLOURS, colours[i % COLOURS]);
-}
-
 static void write_script(FILE *out, const struct loop_plot *plot, const struct loop_row *rows, size_t count)
 {
     enum { MOST_ACROSS = 3 };
@@ -112,7 +100,7 @@ static void write_script(FILE *out, const struct loop_plot *plot, const struct l
     fprintf(out, "set terminal svg size %d,%d font 'sans,12' background '#ffffff'\n", 380 * across, 300 * down + 40);
     fprintf(out, "set output '%s.svg'\n", plot->path);
     fputs("set logscale xy\nset grid\nunset key\nset tics nomirror\nset border 3\nset format xy '%g'\n", out);
-    write_styles(out);
+    gnuplot_write_styles(out, THRUM_TECHNIQUES);
     fprintf(out, "set xlabel '%s'\nset ylabel 'wasted time'\n", plot->x_label);
     fprintf(out, "set multiplot layout %d,%d title '%s'\n", down, across, plot->title);
     for (size_t j = 0; j < panels.count; j++)
@@ -121,36 +109,16 @@ static void write_script(FILE *out, const struct loop_plot *plot, const struct l
     fputs("unset multiplot\n", out);
 }
 
-int loop_plot_run(const char *script)
-{
-    char program[4096];
-    if (!tool_find_program("gnuplot", program, sizeof program)) {
-        fprintf(stderr, "thrum " LOOP_SIM ": there is no gnuplot here, so no picture; 'gnuplot %s' draws it.\n",
-                script);
-        return TOOL_DONE;
-    }
-    pid_t child = fork();
-    if (child == 0) {
-        execv(program, (char *[]){(char *)"gnuplot", (char *)(size_t)script, NULL});
-        _exit(127);
-    }
-    int status = -1;
-    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return tool_fail(LOOP_SIM, "gnuplot could not draw %s", script);
-    return TOOL_DONE;
-}
-
 int loop_plot_draw(const struct loop_plot *plot, const struct loop_row *rows, size_t count)
 {
-    char *text = NULL, why[4200], path[4096];
+    char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return tool_fail(LOOP_SIM, "no memory");
     write_script(out, plot, rows, count);
     fclose(out);
-    snprintf(path, sizeof path, "%s.gp", plot->path);
-    bool written = tool_write_file(path, text, size, why, sizeof why);
+    int code = gnuplot_draw(LOOP_SIM, plot->path, text, size);
     free(text);
-    return written ? loop_plot_run(path) : tool_fail(LOOP_SIM, "%s", why);
+    return code;
 }

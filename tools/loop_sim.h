@@ -70,7 +70,4 @@ struct loop_plot {
 /* Exit code; where there is no gnuplot, its script is left and a line on standard error says so. */
 int loop_plot_draw(const struct loop_plot *plot, const struct loop_row *rows, size_t count);
 
-/* Runs gnuplot on a script that has been written. */
-int loop_plot_run(const char *script);
-
 #endif

@@ -21,6 +21,7 @@ static const struct verb {
     {"graph", thrum_cmd_graph, "checks, measures or draws a graph that is written in DOT"},
     {"trace", thrum_cmd_trace, "sums up the trace of a run"},
     {"loop-sim", thrum_cmd_loop_sim, "simulates loops that are handed out in chunks"},
+    {"sim", thrum_cmd_sim, "simulates graphs of tasks on machines that are described in files"},
     {"cholesky", thrum_cmd_cholesky, "factorizes a symmetric matrix by tiles"},
     {"qr", thrum_cmd_qr, "factorizes a matrix by tiles"},
     {"life", thrum_cmd_life, "plays the game of life in three dimensions"},

@@ -70,6 +70,7 @@ static const struct sight {
     {"loop", "A loop inside a graph", tour_show_loop},
     {"loops", "Loops by rule", tour_show_loops},
     {"data", "Order from data, on devices", tour_show_data},
+    {"simulation", "Machines that are not there", tour_show_sim},
     {"errors", "Errors are sentences", tour_show_errors},
     {"observers", "Observers", tour_show_observers},
 };

@@ -29,6 +29,7 @@ int tour_show_runs(struct page *page);
 int tour_show_loop(struct page *page);
 int tour_show_loops(struct page *page);
 int tour_show_data(struct page *page);
+int tour_show_sim(struct page *page);
 int tour_show_errors(struct page *page);
 int tour_show_observers(struct page *page);
 

@@ -155,8 +155,20 @@ static int read_event(struct reader *r, const json_t *event, size_t number)
     return 0;
 }
 
+/* What other programs write has no format of thrum's, and need have none. */
+static int check_format(struct reader *r, const json_t *root)
+{
+    const json_t *about = json_object_get(root, "otherData");
+    const char *format = json_string_value(json_object_get(about, "format")), *thrum;
+    if (!format || strcmp(format, "1") == 0 || !(thrum = json_string_value(json_object_get(about, "thrum"))))
+        return 0;
+    return fail(r, ":1: a trace in format %s, written by thrum %s; this thrum reads format 1", format, thrum);
+}
+
 static int read_root(struct reader *r, const json_t *root)
 {
+    if (check_format(r, root) != 0)
+        return -1;
     const json_t *events = json_is_array(root) ? root : json_object_get(root, "traceEvents");
     if (!json_is_array(events))
         return fail(r, " is JSON but no trace: it has no list 'traceEvents'");

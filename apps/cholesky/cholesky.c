@@ -2,11 +2,9 @@
  *
  * thrum cholesky: factorizes a symmetric positive definite matrix by tiles, A = LL'.
  */
-#include "kernels.h"
+#include "cholesky.h"
 
-#include "common/app.h"
 #include "common/random.h"
-#include "common/tiles.h"
 #include "dense.h"
 
 #include "tools/common.h"
@@ -24,14 +22,6 @@ static const struct app_about about = {
     "The result is checked with a random vector, |Ax - LL'x| / |A||x|, and up to n = 512\n"
     "in full, |A - LL'| / |A|.\n"};
 
-struct cholesky {
-    struct app_setup setup;
-    uint64_t n, tile;
-    const char *on_device;
-    thrum_codelet codelets[CHOLESKY_KERNELS];
-    struct app_tiles a;
-};
-
 /* ---- The matrix --------------------------------------------------------------------------------------------------- */
 
 /* Symmetric, and its diagonal outweighs the rest of a row: so it is positive definite. */
@@ -45,39 +35,12 @@ static double element(const void *self, size_t i, size_t j)
 static int prepare(void *self, thrum_executor *ex)
 {
     struct cholesky *c = self;
-    app_tiles_fill(&c->a, element, c);
+    if (!c->setup.timing)
+        app_tiles_fill(&c->a, element, c);
     return app_tiles_register(&c->a, ex, "A");
 }
 
-/* ---- The algorithm ------------------------------------------------------------------------------------------------ */
-
-/* How many tasks follow one after the other, at least, behind the task that changes tile (i, j) in step k. The built-in
- * stealing knows more and less urgent only: there it is what the next step waits for. */
-static int urgency(const struct cholesky *c, size_t i, size_t j, size_t k)
-{
-    if (app_setup_steals(&c->setup))
-        return j <= k + 1;
-    return (int)(3 * (c->a.count - 1 - i) + 2 * (i - j) + (j - k));
-}
-
-static void insert_step(const struct cholesky *c, thrum_flow *flow, size_t k)
-{
-    const thrum_codelet *codelets = c->codelets;
-    const struct app_tiles *a = &c->a;
-    thrum_data *diagonal = app_tile_data(a, k, k);
-    thrum_insert(flow, &codelets[CHOLESKY_POTRF], THRUM_RW(diagonal), THRUM_PRIORITY(urgency(c, k, k, k)));
-    for (size_t i = k + 1; i < a->count; i++)
-        thrum_insert(flow, &codelets[CHOLESKY_TRSM], THRUM_R(diagonal), THRUM_RW(app_tile_data(a, i, k)),
-                     THRUM_PRIORITY(urgency(c, i, k, k)));
-    for (size_t j = k + 1; j < a->count; j++) {
-        thrum_insert(flow, &codelets[CHOLESKY_SYRK], THRUM_R(app_tile_data(a, j, k)), THRUM_RW(app_tile_data(a, j, j)),
-                     THRUM_PRIORITY(urgency(c, j, j, k)));
-        for (size_t i = j + 1; i < a->count; i++)
-            thrum_insert(flow, &codelets[CHOLESKY_GEMM], THRUM_R(app_tile_data(a, i, k)),
-                         THRUM_R(app_tile_data(a, j, k)), THRUM_RW(app_tile_data(a, i, j)),
-                         THRUM_PRIORITY(urgency(c, i, j, k)));
-    }
-}
+/* ---- Running ---------------------------------------------------------------------------------------------------- */
 
 static int run(void *self, thrum_executor *ex)
 {
@@ -85,8 +48,7 @@ static int run(void *self, thrum_executor *ex)
     thrum_flow *flow = app_setup_flow(&c->setup, ex);
     if (!flow)
         return THRUM_ENOMEM;
-    for (size_t k = 0; k < c->a.count; k++)
-        insert_step(c, flow, k);
+    cholesky_insert(c, flow);
     return thrum_flow_free(flow); /* waits; and a flow keeps its first error */
 }
 
@@ -200,8 +162,9 @@ static int measure(struct cholesky *c)
     size_t nt = (c->n + c->tile - 1) / c->tile;
     struct app_fact facts[] = {
         {"n", (double)c->n}, {"tile", (double)c->tile}, {"tasks_inserted", (double)(nt * (nt + 1) * (nt + 2) / 6)}};
-    if (!app_tiles_new(&c->a, c->n, c->tile, true))
+    if (!app_tiles_new(&c->a, c->n, c->tile, true, false))
         return tool_fail(about.verb, "no memory for a matrix of %zu by %zu.", (size_t)c->n, (size_t)c->n);
+    c->steals = app_setup_steals(&c->setup);
     for (int i = 0; i < CHOLESKY_KERNELS; i++)
         c->codelets[i] =
             app_setup_codelet(&c->setup, &cholesky_codelets[i], i == CHOLESKY_GEMM || strcmp(c->on_device, "all") == 0);

@@ -66,35 +66,31 @@ static double seconds(const thrum_place *place, int kernel, double operations)
 
 static double potrf_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
 {
-    double n = app_rows(b);
-    (void)count, (void)arg;
-    return seconds(place, CHOLESKY_POTRF, n * n * n / 3);
+    return seconds(place, CHOLESKY_POTRF, cholesky_potrf_work(b, count, arg));
 }
 
 static double trsm_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
 {
-    double m = app_rows(&b[1]), n = app_columns(&b[1]);
-    (void)count, (void)arg;
-    return seconds(place, CHOLESKY_TRSM, m * n * n);
+    return seconds(place, CHOLESKY_TRSM, cholesky_trsm_work(b, count, arg));
 }
 
 static double syrk_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
 {
-    double n = app_rows(&b[1]), k = app_columns(&b[0]);
-    (void)count, (void)arg;
-    return seconds(place, CHOLESKY_SYRK, n * n * k);
+    return seconds(place, CHOLESKY_SYRK, cholesky_syrk_work(b, count, arg));
 }
 
 static double gemm_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
 {
-    double m = app_rows(&b[2]), n = app_columns(&b[2]), k = app_columns(&b[0]);
-    (void)count, (void)arg;
-    return seconds(place, CHOLESKY_GEMM, 2 * m * n * k);
+    return seconds(place, CHOLESKY_GEMM, cholesky_gemm_work(b, count, arg));
 }
 
 const thrum_codelet cholesky_codelets[CHOLESKY_KERNELS] = {
-    [CHOLESKY_POTRF] = {.name = "cholesky-potrf", .cpu = potrf, .emu = potrf, .seconds = potrf_seconds},
-    [CHOLESKY_TRSM] = {.name = "cholesky-trsm", .cpu = trsm, .emu = trsm, .seconds = trsm_seconds},
-    [CHOLESKY_SYRK] = {.name = "cholesky-syrk", .cpu = syrk, .emu = syrk, .seconds = syrk_seconds},
-    [CHOLESKY_GEMM] = {.name = "cholesky-gemm", .cpu = gemm, .emu = gemm, .seconds = gemm_seconds},
+    [CHOLESKY_POTRF] =
+        {.name = "cholesky-potrf", .cpu = potrf, .emu = potrf, .seconds = potrf_seconds, .work = cholesky_potrf_work},
+    [CHOLESKY_TRSM] =
+        {.name = "cholesky-trsm", .cpu = trsm, .emu = trsm, .seconds = trsm_seconds, .work = cholesky_trsm_work},
+    [CHOLESKY_SYRK] =
+        {.name = "cholesky-syrk", .cpu = syrk, .emu = syrk, .seconds = syrk_seconds, .work = cholesky_syrk_work},
+    [CHOLESKY_GEMM] =
+        {.name = "cholesky-gemm", .cpu = gemm, .emu = gemm, .seconds = gemm_seconds, .work = cholesky_gemm_work},
 };

@@ -16,4 +16,10 @@ enum { CHOLESKY_POTRF, CHOLESKY_TRSM, CHOLESKY_SYRK, CHOLESKY_GEMM, CHOLESKY_KER
 
 extern const thrum_codelet cholesky_codelets[CHOLESKY_KERNELS];
 
+/* Operations. They are in tasks.c, which does not need OpenBLAS. */
+double cholesky_potrf_work(const thrum_buffer *b, int count, const void *arg);
+double cholesky_trsm_work(const thrum_buffer *b, int count, const void *arg);
+double cholesky_syrk_work(const thrum_buffer *b, int count, const void *arg);
+double cholesky_gemm_work(const thrum_buffer *b, int count, const void *arg);
+
 #endif

@@ -2,7 +2,8 @@
  *
  * An application: what is timed, what is checked, and what is told about it.
  *
- *   app_measure:  open the executor; for each repetition: prepare, run (timed), home (timed), check; report; free
+ *   app_measure:  open the executor; for each repetition: prepare, run (timed), home (timed), check; report; perhaps prepare
+ *                 and run once more with flows that record, for --workload; free
  */
 #ifndef THRUM_APPS_APP_H
 #define THRUM_APPS_APP_H
@@ -24,7 +25,7 @@ struct app_check {
 
 struct app {
     const char *verb;
-    const struct app_setup *setup;
+    struct app_setup *setup;
     void *self;             /* handed to all functions */
     struct app_fact *facts; /* the functions may change values */
     size_t fact_count;

@@ -175,6 +175,29 @@ static int take_samples(const struct app *app, thrum_executor *ex, struct app_sa
     return TOOL_GO_ON;
 }
 
+/* ---- The workload ------------------------------------------------------------------------------------------------- */
+
+static int write_graph(const struct app *app, thrum_graph *graph)
+{
+    thrum_workload *workload = thrum_workload_of_graph(graph, true);
+    int err = workload ? thrum_workload_write(workload, app->setup->workload) : THRUM_EINVAL;
+    thrum_workload_free(workload);
+    return err;
+}
+
+/* The insertions once more, into a graph. */
+static int write_workload(const struct app *app, thrum_executor *ex)
+{
+    thrum_graph *graph = app->setup->record = thrum_graph_new(app->verb);
+    int code = TOOL_GO_ON;
+    if (!graph || app->prepare(app->self, ex) != 0 || app->run(app->self, ex) != 0 || write_graph(app, graph) != 0)
+        code = failure(app);
+    thrum_graph_free(graph);
+    app->home(app->self, true);
+    app->setup->record = NULL;
+    return code;
+}
+
 static int measure(const struct app *app, thrum_executor *ex, struct app_sample *samples)
 {
     bool checked = !app->setup->no_check && !app->setup->timing;
@@ -183,6 +206,8 @@ static int measure(const struct app *app, thrum_executor *ex, struct app_sample 
     if (code != TOOL_GO_ON)
         return code;
     app_report(app, samples, app->setup->repeat, checked ? &check : NULL);
+    if (app->setup->workload && (code = write_workload(app, ex)) != TOOL_GO_ON)
+        return code;
     return !checked || check.good ? TOOL_DONE : tool_fail(app->verb, "the result is wrong: %s.", check.text);
 }
 

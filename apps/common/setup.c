@@ -37,6 +37,9 @@ void app_setup_options(struct app_setup *setup, struct app_option options[APP_SE
          NULL},
         {APP_FLAG, "--no-check", NULL, NULL, "do not check the result", &setup->no_check, 0, 0, NULL},
         {APP_TEXT, "--trace", "FILE", NULL, "write a trace in Chrome's format (none)", &setup->trace, 0, 0, NULL},
+        {APP_TEXT, "--workload", "FILE", NULL,
+         "write what the tasks of a run are, with measured times where there is a policy, for\nsimulation (none)",
+         &setup->workload, 0, 0, NULL},
         {APP_FLAG, "--json", NULL, NULL, "print one JSON object", &setup->json, 0, 0, NULL},
     };
     _Static_assert(sizeof table / sizeof *table == APP_SETUP_OPTIONS, "the number in the header");
@@ -137,6 +140,8 @@ thrum_executor *app_setup_open(const char *verb, const struct app_setup *setup, 
 
 thrum_flow *app_setup_flow(const struct app_setup *setup, thrum_executor *ex)
 {
+    if (setup->record)
+        return thrum_flow_record(ex, setup->record);
     thrum_flow *flow = thrum_flow_new(ex);
     if (flow && setup->window && thrum_flow_set_window(flow, setup->window) != 0) {
         thrum_flow_free(flow);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tiles.h"
 
+#include "memory.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,13 +25,15 @@ static size_t place_tiles(struct app_tiles *tiles)
     return used;
 }
 
-bool app_tiles_new(struct app_tiles *tiles, size_t n, size_t tile, bool lower)
+bool app_tiles_new(struct app_tiles *tiles, size_t n, size_t tile, bool lower, bool untouched)
 {
     size_t count = (n + tile - 1) / tile;
     *tiles = (struct app_tiles){.n = n, .tile = tile, .count = count, .lower = lower};
     tiles->at = calloc(count * count, sizeof *tiles->at);
     tiles->data = calloc(count * count, sizeof *tiles->data);
-    tiles->memory = aligned_alloc(64, place_tiles(tiles) * sizeof(double));
+    size_t bytes = place_tiles(tiles) * sizeof(double);
+    tiles->untouched = untouched ? bytes : 0;
+    tiles->memory = untouched ? app_addresses(bytes) : aligned_alloc(64, bytes);
     if (!tiles->at || !tiles->data || !tiles->memory) {
         app_tiles_free(tiles);
         return false;
@@ -40,7 +44,10 @@ bool app_tiles_new(struct app_tiles *tiles, size_t n, size_t tile, bool lower)
 
 void app_tiles_free(struct app_tiles *tiles)
 {
-    free(tiles->memory);
+    if (tiles->untouched)
+        app_addresses_free(tiles->memory, tiles->untouched);
+    else
+        free(tiles->memory);
     free(tiles->at);
     free(tiles->data);
     *tiles = (struct app_tiles){0};

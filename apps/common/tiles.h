@@ -15,12 +15,13 @@ struct app_tiles {
     size_t n, tile, count; /* of the matrix; of a tile; tiles each way */
     bool lower;            /* only tiles on and below the diagonal are there */
     double *memory;        /* all of them */
+    size_t untouched;      /* bytes of addresses that nobody touches (memory.h); 0: it is memory */
     double **at;           /* [i + j * count]: tile in row i and column j of tiles; NULL: not there */
     thrum_data **data;     /* their handles, while they are registered */
 };
 
-/* False without memory. */
-bool app_tiles_new(struct app_tiles *tiles, size_t n, size_t tile, bool lower);
+/* False without memory. `untouched`: the tiles have addresses, but nobody may read or write them. */
+bool app_tiles_new(struct app_tiles *tiles, size_t n, size_t tile, bool lower, bool untouched);
 void app_tiles_free(struct app_tiles *tiles);
 
 static inline size_t app_tile_size(const struct app_tiles *tiles, size_t i)

@@ -64,9 +64,7 @@ static void assign(const thrum_buffer *b, const void *arg)
 
 static double assign_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
 {
-    (void)count, (void)arg;
-    return app_model_seconds(place, (double)b[0].extent[0] * (double)b[0].extent[1] * (double)b[1].extent[1], rate_cpu,
-                             rate_emu);
+    return app_model_seconds(place, kmeans_assign_work(b, count, arg), rate_cpu, rate_emu);
 }
 
 /* ---- Centres ------------------------------------------------------------------------------------------------------ */
@@ -119,10 +117,12 @@ static void combine(const thrum_buffer *b, const void *arg)
 
 static double centre_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
 {
-    (void)arg;
-    return app_model_seconds(place, (double)b[0].extent[0] * (double)b[0].extent[1] * count, rate_cpu, rate_emu);
+    return app_model_seconds(place, kmeans_centre_work(b, count, arg), rate_cpu, rate_emu);
 }
 
-const thrum_codelet kmeans_begin = {.name = "kmeans-begin", .cpu = begin, .seconds = centre_seconds};
-const thrum_codelet kmeans_assign = {.name = "kmeans-assign", .cpu = assign, .emu = assign, .seconds = assign_seconds};
-const thrum_codelet kmeans_combine = {.name = "kmeans-combine", .cpu = combine, .seconds = centre_seconds};
+const thrum_codelet kmeans_begin = {
+    .name = "kmeans-begin", .cpu = begin, .seconds = centre_seconds, .work = kmeans_centre_work};
+const thrum_codelet kmeans_assign = {
+    .name = "kmeans-assign", .cpu = assign, .emu = assign, .seconds = assign_seconds, .work = kmeans_assign_work};
+const thrum_codelet kmeans_combine = {
+    .name = "kmeans-combine", .cpu = combine, .seconds = centre_seconds, .work = kmeans_centre_work};

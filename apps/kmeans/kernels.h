@@ -27,6 +27,10 @@ struct kmeans_combine {
 };
 extern const thrum_codelet kmeans_begin, kmeans_assign, kmeans_combine;
 
+/* Coordinates that are compared with those of a centre, or added up: of ASSIGN; of the other two. */
+double kmeans_assign_work(const thrum_buffer *b, int count, const void *arg);
+double kmeans_centre_work(const thrum_buffer *b, int count, const void *arg);
+
 /* What ASSIGN does for one point, for whoever has no task. `ld`: from one point, centre or sum to the next. */
 uint32_t kmeans_nearest(const double *point, const double *centres, size_t ld, size_t dims, size_t count,
                         double *square);

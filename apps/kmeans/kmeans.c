@@ -7,11 +7,9 @@
  *               ^ +--> assign 2 --+                   |
  *               +-------------------------------------+
  */
-#include "kernels.h"
+#include "kmeans.h"
 
-#include "common/app.h"
 #include "common/random.h"
-#include "common/tiles.h"
 #include "verbs.h"
 
 #include "tools/common.h"
@@ -27,29 +25,7 @@ static const struct app_about about = {
     "until no centre moves further than the tolerance. Centres begin as the first points. The result\n"
     "is compared, bit by bit, with that of a plain loop that adds up in the same order.\n"};
 
-struct kmeans {
-    struct app_setup setup;
-    uint64_t points, dims, clusters, block, most_turns;
-    double tolerance;
-    thrum_codelet begin, assign, combine;
-
-    size_t blocks;
-    double *point, *first, *centres; /* columns of `dims` numbers */
-    uint32_t *labels;
-    thrum_data *first_data, *centres_data;
-    thrum_data **points_data, **labels_data, **sums_data; /* by block */
-
-    struct kmeans_state state;
-    uint64_t turns;
-    struct app_fact *facts;
-};
-
 /* ---- Points ------------------------------------------------------------------------------------------------------- */
-
-static size_t block_size(const struct kmeans *km, size_t i)
-{
-    return i + 1 < km->blocks ? km->block : km->points - i * km->block;
-}
 
 /* Clouds around random places; some overlap. */
 static void make_points(struct kmeans *km)
@@ -64,58 +40,14 @@ static void make_points(struct kmeans *km)
     memcpy(km->first, km->point, km->dims * km->clusters * sizeof *km->first);
 }
 
-static bool allocate(struct kmeans *km)
-{
-    size_t blocks = (km->points + km->block - 1) / km->block;
-    km->blocks = blocks;
-    km->point = malloc(km->points * km->dims * sizeof *km->point);
-    km->labels = malloc(km->points * sizeof *km->labels);
-    km->first = malloc(km->dims * km->clusters * sizeof *km->first);
-    km->centres = malloc(km->dims * km->clusters * sizeof *km->centres);
-    km->points_data = calloc(blocks, sizeof *km->points_data);
-    km->labels_data = calloc(blocks, sizeof *km->labels_data);
-    km->sums_data = calloc(blocks, sizeof *km->sums_data);
-    return km->point && km->labels && km->first && km->centres && km->points_data && km->labels_data && km->sums_data;
-}
-
-static void release(struct kmeans *km)
-{
-    void *const all[] = {km->point,       km->labels,      km->first,    km->centres,
-                         km->points_data, km->labels_data, km->sums_data};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        free(all[i]);
-}
-
 static int prepare(void *self, thrum_executor *ex)
 {
-    struct kmeans *km = self;
-    size_t dims = km->dims, clusters = km->clusters;
-    km->first_data = thrum_data_matrix(ex, km->first, dims, dims, clusters, sizeof(double));
-    km->centres_data = thrum_data_matrix(ex, km->centres, dims, dims, clusters, sizeof(double));
-    if (!km->first_data || !km->centres_data)
-        return THRUM_ENOMEM;
-    for (size_t i = 0; i < km->blocks; i++) {
-        size_t from = i * km->block, count = block_size(km, i);
-        km->points_data[i] = thrum_data_matrix(ex, km->point + from * dims, dims, dims, count, sizeof(double));
-        km->labels_data[i] = thrum_data_vector(ex, km->labels + from, count, sizeof(uint32_t));
-        km->sums_data[i] = thrum_data_matrix(ex, NULL, 0, dims + 1, clusters + 1, sizeof(double));
-        if (!km->points_data[i] || !km->labels_data[i] || !km->sums_data[i])
-            return THRUM_ENOMEM;
-    }
-    return 0;
+    return kmeans_register(self, ex);
 }
 
 static int home(void *self, bool failed)
 {
-    struct kmeans *km = self;
-    int errs[] = {app_unregister_all(&km->first_data, 1, true), app_unregister_all(&km->centres_data, 1, failed),
-                  app_unregister_all(km->points_data, km->blocks, true),
-                  app_unregister_all(km->labels_data, km->blocks, failed),
-                  app_unregister_all(km->sums_data, km->blocks, true)};
-    for (size_t i = 0; i < 5; i++)
-        if (errs[i])
-            return errs[i];
-    return 0;
+    return kmeans_unregister(self, failed);
 }
 
 /* ---- The graph ---------------------------------------------------------------------------------------------------- */
@@ -128,40 +60,49 @@ static int near_enough(void *arg)
     return km->turns >= km->most_turns || km->state.moved <= km->tolerance;
 }
 
-static thrum_task *make_combine(struct kmeans *km, thrum_graph *g)
+/* What a new task comes between. */
+struct between {
+    thrum_graph *graph;
+    thrum_task *before, *after, *newest;
+};
+
+static void add_task(void *to, const thrum_codelet *codelet, const thrum_item *items, size_t count)
 {
-    thrum_item *items = calloc(km->blocks + 2, sizeof *items);
-    struct kmeans_combine how = {&km->state, km->blocks};
-    if (!items)
-        return NULL;
-    items[0] = THRUM_RW(km->centres_data);
-    for (size_t i = 0; i < km->blocks; i++)
-        items[i + 1] = THRUM_R(km->sums_data[i]);
-    items[km->blocks + 1] = THRUM_ARG(how);
-    thrum_task *task = thrum_codelet_task_items(g, &km->combine, items, km->blocks + 2);
-    free(items);
-    return task;
+    struct between *between = to;
+    between->newest = thrum_codelet_task_items(between->graph, codelet, items, count);
+    if (between->before)
+        thrum_edge(between->before, between->newest);
+    if (between->after)
+        thrum_edge(between->newest, between->after);
 }
 
 static void build(struct kmeans *km, thrum_graph *g)
 {
-    thrum_task *begin = thrum_codelet_task(g, &km->begin, THRUM_R(km->first_data), THRUM_W(km->centres_data));
     thrum_task *again = thrum_placeholder_new(g), *done = thrum_placeholder_new(g);
-    thrum_task *combine = make_combine(km, g), *near = thrum_condition_new(g, near_enough, km);
-    for (size_t i = 0; i < km->blocks; i++) {
-        thrum_task *assign = thrum_codelet_task(g, &km->assign, THRUM_R(km->points_data[i]), THRUM_R(km->centres_data),
-                                                THRUM_W(km->labels_data[i]), THRUM_W(km->sums_data[i]));
-        thrum_precede(again, assign);
-        thrum_precede(assign, combine);
-    }
-    thrum_precede(begin, again);
-    thrum_precede(combine, near);
+    thrum_task *near = thrum_condition_new(g, near_enough, km);
+    kmeans_add_begin(km, add_task, &(struct between){.graph = g, .after = again});
+    struct between combine = {.graph = g, .after = near};
+    kmeans_add_combine(km, add_task, &combine);
+    for (size_t i = 0; i < km->blocks; i++)
+        kmeans_add_assign(km, i, add_task, &(struct between){.graph = g, .before = again, .after = combine.newest});
     thrum_precede(near, again, done);
+}
+
+/* The turns of the last run, for --workload. */
+static int record(struct kmeans *km, thrum_executor *ex)
+{
+    thrum_flow *flow = app_setup_flow(&km->setup, ex);
+    if (!flow)
+        return THRUM_ENOMEM;
+    kmeans_insert(km, flow, km->turns);
+    return thrum_flow_free(flow);
 }
 
 static int run(void *self, thrum_executor *ex)
 {
     struct kmeans *km = self;
+    if (km->setup.record)
+        return record(km, ex);
     thrum_graph *g = thrum_graph_new("kmeans");
     if (!g)
         return THRUM_ENOMEM;
@@ -190,7 +131,7 @@ static void plain_block(const struct kmeans *km, struct plain *plain, size_t blo
 {
     size_t ld = km->dims + 1, numbers = ld * (km->clusters + 1);
     memset(plain->sums, 0, numbers * sizeof *plain->sums);
-    for (size_t i = block * km->block; i < block * km->block + block_size(km, block); i++) {
+    for (size_t i = block * km->block; i < block * km->block + kmeans_block_size(km, block); i++) {
         const double *point = km->point + i * km->dims;
         double square;
         plain->labels[i] = kmeans_nearest(point, plain->centres, km->dims, km->dims, km->clusters, &square);
@@ -283,8 +224,8 @@ static int measure(struct kmeans *km)
     km->begin = app_setup_codelet(&km->setup, &kmeans_begin, true);
     km->assign = app_setup_codelet(&km->setup, &kmeans_assign, true);
     km->combine = app_setup_codelet(&km->setup, &kmeans_combine, true);
-    if (!allocate(km)) {
-        release(km);
+    if (!kmeans_allocate(km, false)) {
+        kmeans_release(km);
         return tool_fail(about.verb, "no memory for %zu points.", (size_t)km->points);
     }
     make_points(km);
@@ -300,7 +241,7 @@ static int measure(struct kmeans *km)
                                          .run = run,
                                          .home = home,
                                          .check = check});
-    release(km);
+    kmeans_release(km);
     return code;
 }
 

@@ -8,20 +8,6 @@
 /* Cells a second, for models: a core of a processor, and a device. */
 static const double rate_cpu = 0.5e9, rate_emu = 10e9;
 
-struct life_direction life_direction(int number)
-{
-    int place = number < LIFE_NEIGHBOURS / 2 ? number : number + 1; /* of 27, without the block itself */
-    return (struct life_direction){{place % 3 - 1, place / 3 % 3 - 1, place / 9 - 1}};
-}
-
-int life_face_towards(struct life_direction direction)
-{
-    for (int axis = 0; axis < 3; axis++)
-        if (direction.step[axis])
-            return 2 * axis + (direction.step[axis] < 0); /* to the right is its first layer, to the left its last */
-    return 0;
-}
-
 /* ---- Faces -------------------------------------------------------------------------------------------------------- */
 
 static size_t other_axis(int axis, int number)
@@ -121,9 +107,8 @@ static void life_step(const thrum_buffer *b, const void *arg)
 
 static double life_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
 {
-    const size_t *extent = b[LIFE_CELLS].extent;
-    (void)count, (void)arg;
-    return app_model_seconds(place, (double)extent[0] * (double)extent[1] * (double)extent[2], rate_cpu, rate_emu);
+    return app_model_seconds(place, life_work(b, count, arg), rate_cpu, rate_emu);
 }
 
-const thrum_codelet life_codelet = {.name = "life-step", .cpu = life_step, .emu = life_step, .seconds = life_seconds};
+const thrum_codelet life_codelet = {
+    .name = "life-step", .cpu = life_step, .emu = life_step, .seconds = life_seconds, .work = life_work};

@@ -46,4 +46,7 @@ enum {
 };
 extern const thrum_codelet life_codelet;
 
+/* Cells. */
+double life_work(const thrum_buffer *b, int count, const void *arg);
+
 #endif

@@ -2,11 +2,9 @@
  *
  * thrum life: the game of life in a cube of cells, by blocks.
  */
-#include "kernel.h"
+#include "life.h"
 
-#include "common/app.h"
 #include "common/random.h"
-#include "common/tiles.h"
 #include "verbs.h"
 
 #include "tools/common.h"
@@ -21,66 +19,7 @@ static const struct app_about about = {
     "orders these tasks by what they touch, without a barrier between steps. The result is compared, cell\n"
     "by cell, with that of a plain loop.\n"};
 
-struct block {
-    size_t from[3], extent[3];
-    uint8_t *cells;
-    uint8_t *faces[2][LIFE_FACES]; /* before and after a step, in turns */
-    thrum_data *cells_data, *faces_data[2][LIFE_FACES];
-};
-
-struct life {
-    struct app_setup setup;
-    uint64_t n, side, steps, density;
-    const char *rule_text;
-    struct life_rule rule;
-    thrum_codelet codelet;
-    size_t count; /* blocks each way */
-    struct block *blocks;
-    uint8_t *memory; /* cells and faces of all blocks */
-    thrum_data *room;
-};
-
-/* ---- Blocks ------------------------------------------------------------------------------------------------------- */
-
-static struct block *block_at(const struct life *life, size_t x, size_t y, size_t z)
-{
-    size_t count = life->count;
-    return &life->blocks[x % count + (y % count + z % count * count) * count];
-}
-
-/* Cells and faces of a block begin at `memory`; returns where they end. */
-static uint8_t *place_block(struct block *b, uint8_t *memory)
-{
-    b->cells = memory;
-    memory += b->extent[0] * b->extent[1] * b->extent[2];
-    for (int turn = 0; turn < 2; turn++)
-        for (int face = 0; face < LIFE_FACES; face++) {
-            b->faces[turn][face] = memory;
-            memory += b->extent[0] * b->extent[1] * b->extent[2] / b->extent[face / 2];
-        }
-    return memory;
-}
-
-static bool allocate(struct life *life)
-{
-    size_t n = life->n, side = life->side, count = (n + side - 1) / side;
-    life->count = count;
-    life->blocks = calloc(count * count * count, sizeof *life->blocks);
-    life->memory = malloc(n * n * n + 12 * n * n * count);
-    if (!life->blocks || !life->memory)
-        return false;
-    uint8_t *memory = life->memory;
-    for (size_t i = 0; i < count * count * count; i++) {
-        const size_t at[3] = {i % count, i / count % count, i / count / count};
-        struct block *b = &life->blocks[i];
-        for (int axis = 0; axis < 3; axis++) {
-            b->from[axis] = at[axis] * side;
-            b->extent[axis] = at[axis] + 1 < count ? side : n - b->from[axis];
-        }
-        memory = place_block(b, memory);
-    }
-    return true;
-}
+/* ---- Cells -------------------------------------------------------------------------------------------------------- */
 
 /* Whether the cell lives in the beginning. */
 static uint8_t first_cell(const struct life *life, size_t x, size_t y, size_t z)
@@ -100,72 +39,20 @@ static void fill_block(const struct life *life, struct block *b)
         life_write_face(b->cells, b->extent, step, face, b->faces[0][face], b->extent[face < 2]);
 }
 
-static int register_block(struct block *b, thrum_executor *ex)
-{
-    const size_t *e = b->extent;
-    const size_t faces[3][2] = {{e[1], e[2]}, {e[0], e[2]}, {e[0], e[1]}};
-    b->cells_data = thrum_data_block(ex, b->cells, e[0], e[0] * e[1], e[0], e[1], e[2], 1);
-    if (!b->cells_data)
-        return THRUM_ENOMEM;
-    for (int turn = 0; turn < 2; turn++)
-        for (int face = 0; face < LIFE_FACES; face++) {
-            const size_t *extent = faces[face / 2];
-            thrum_data **data = &b->faces_data[turn][face];
-            *data = thrum_data_matrix(ex, b->faces[turn][face], extent[0], extent[0], extent[1], 1);
-            if (!*data)
-                return THRUM_ENOMEM;
-        }
-    return 0;
-}
-
 static int prepare(void *self, thrum_executor *ex)
 {
     struct life *life = self;
-    size_t count = life->count * life->count * life->count, room = (life->side < life->n ? life->side : life->n) + 2;
-    int err = 0;
-    life->room = thrum_data_block(ex, NULL, 0, 0, room, room, room, 1);
-    for (size_t i = 0; i < count && !err; i++) {
+    for (size_t i = 0; !life->setup.timing && i < life_blocks(life); i++)
         fill_block(life, &life->blocks[i]);
-        err = register_block(&life->blocks[i], ex);
-    }
-    return life->room ? err : THRUM_ENOMEM;
+    return life_register(life, ex);
 }
 
 static int home(void *self, bool failed)
 {
-    struct life *life = self;
-    int first = app_unregister_all(&life->room, 1, true);
-    for (size_t i = 0; i < life->count * life->count * life->count; i++) {
-        struct block *b = &life->blocks[i];
-        int err = app_unregister_all(&b->cells_data, 1, failed);
-        first = first ? first : err;
-        err = app_unregister_all(&b->faces_data[0][0], 2 * LIFE_FACES, true); /* the cells are all that is wanted */
-        first = first ? first : err;
-    }
-    return first;
+    return life_unregister(self, failed);
 }
 
-/* ---- The algorithm ------------------------------------------------------------------------------------------------ */
-
-static void insert_block(const struct life *life, thrum_flow *flow, size_t number, uint64_t step)
-{
-    size_t count = life->count, x = number % count, y = number / count % count, z = number / count / count;
-    const struct block *b = &life->blocks[number];
-    thrum_item items[LIFE_ACCESSES + 2];
-    items[LIFE_CELLS] = THRUM_RW(b->cells_data);
-    items[LIFE_ROOM] = THRUM_SCRATCH(life->room);
-    for (int face = 0; face < LIFE_FACES; face++)
-        items[LIFE_NEW_FACES + face] = THRUM_W(b->faces_data[(step + 1) % 2][face]);
-    for (int i = 0; i < LIFE_NEIGHBOURS; i++) {
-        struct life_direction d = life_direction(i);
-        const struct block *other =
-            block_at(life, x + count + (size_t)d.step[0], y + count + (size_t)d.step[1], z + count + (size_t)d.step[2]);
-        items[LIFE_OLD_FACES + i] = THRUM_R(other->faces_data[step % 2][life_face_towards(d)]);
-    }
-    items[LIFE_ACCESSES] = THRUM_ARG(life->rule);
-    items[LIFE_ACCESSES + 1] = THRUM_PRIORITY(app_setup_steals(&life->setup) ? 0 : (int)(life->steps - step));
-    thrum_insert_items(flow, &life->codelet, items, LIFE_ACCESSES + 2);
-}
+/* ---- Running ---------------------------------------------------------------------------------------------------- */
 
 static int run(void *self, thrum_executor *ex)
 {
@@ -173,9 +60,7 @@ static int run(void *self, thrum_executor *ex)
     thrum_flow *flow = app_setup_flow(&life->setup, ex);
     if (!flow)
         return THRUM_ENOMEM;
-    for (uint64_t step = 0; step < life->steps; step++)
-        for (size_t i = 0; i < life->count * life->count * life->count; i++)
-            insert_block(life, flow, i, step);
+    life_insert(life, flow);
     return thrum_flow_free(flow); /* waits; and a flow keeps its first error */
 }
 
@@ -238,7 +123,7 @@ static void check(void *self, struct app_check *check)
         now = next;
         next = swap;
     }
-    for (size_t i = 0; i < life->count * life->count * life->count; i++)
+    for (size_t i = 0; i < life_blocks(life); i++)
         wrong += count_wrong(life, &life->blocks[i], now);
     for (size_t i = 0; i < cells; i++)
         alive += now[i];
@@ -284,8 +169,9 @@ static int measure(struct life *life)
                                {"density", (double)life->density},
                                {"tasks_inserted", 0}};
     life->codelet = app_setup_codelet(&life->setup, &life_codelet, true);
-    bool there = allocate(life);
-    facts[4].value = (double)(life->count * life->count * life->count * life->steps);
+    bool there = life_allocate(life, false);
+    life->steals = app_setup_steals(&life->setup);
+    facts[4].value = (double)(life_blocks(life) * life->steps);
     int code = !there ? tool_fail(about.verb, "no memory for %zu cells each way.", (size_t)life->n)
                       : app_measure(&(struct app){.verb = about.verb,
                                                   .setup = &life->setup,
@@ -300,8 +186,7 @@ static int measure(struct life *life)
                                                   .run = run,
                                                   .home = home,
                                                   .check = check});
-    free(life->blocks);
-    free(life->memory);
+    life_release(life);
     return code;
 }
 

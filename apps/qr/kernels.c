@@ -95,7 +95,7 @@ void qr_apply_pair(bool transposed, int m, int n, int k, int inner, const double
                          ldc, work);
 }
 
-/* ---- Models: operations without those that the inner blocks add --------------------------------------------------- */
+/* ---- Models ------------------------------------------------------------------------------------------------------- */
 
 static double seconds(const thrum_place *place, int kernel, double operations)
 {
@@ -104,35 +104,27 @@ static double seconds(const thrum_place *place, int kernel, double operations)
 
 static double geqrt_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
 {
-    double n = app_columns(b);
-    (void)count, (void)arg;
-    return seconds(place, QR_GEQRT, 4 * n * n * n / 3);
+    return seconds(place, QR_GEQRT, qr_geqrt_work(b, count, arg));
 }
 
 static double unmqr_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
 {
-    double k = app_columns(&b[0]), n = app_columns(&b[2]);
-    (void)count, (void)arg;
-    return seconds(place, QR_UNMQR, 2 * k * k * n);
+    return seconds(place, QR_UNMQR, qr_unmqr_work(b, count, arg));
 }
 
 static double tsqrt_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
 {
-    double m = app_rows(&b[1]), n = app_columns(&b[1]);
-    (void)count, (void)arg;
-    return seconds(place, QR_TSQRT, 2 * m * n * n);
+    return seconds(place, QR_TSQRT, qr_tsqrt_work(b, count, arg));
 }
 
 static double tsmqr_seconds(const thrum_place *place, const thrum_buffer *b, int count, const void *arg)
 {
-    double m = app_rows(&b[3]), n = app_columns(&b[3]), k = app_columns(&b[0]);
-    (void)count, (void)arg;
-    return seconds(place, QR_TSMQR, 4 * m * n * k);
+    return seconds(place, QR_TSMQR, qr_tsmqr_work(b, count, arg));
 }
 
 const thrum_codelet qr_codelets[QR_KERNELS] = {
-    [QR_GEQRT] = {.name = "qr-geqrt", .cpu = geqrt, .seconds = geqrt_seconds},
-    [QR_UNMQR] = {.name = "qr-unmqr", .cpu = unmqr, .emu = unmqr, .seconds = unmqr_seconds},
-    [QR_TSQRT] = {.name = "qr-tsqrt", .cpu = tsqrt, .emu = tsqrt, .seconds = tsqrt_seconds},
-    [QR_TSMQR] = {.name = "qr-tsmqr", .cpu = tsmqr, .emu = tsmqr, .seconds = tsmqr_seconds},
+    [QR_GEQRT] = {.name = "qr-geqrt", .cpu = geqrt, .seconds = geqrt_seconds, .work = qr_geqrt_work},
+    [QR_UNMQR] = {.name = "qr-unmqr", .cpu = unmqr, .emu = unmqr, .seconds = unmqr_seconds, .work = qr_unmqr_work},
+    [QR_TSQRT] = {.name = "qr-tsqrt", .cpu = tsqrt, .emu = tsqrt, .seconds = tsqrt_seconds, .work = qr_tsqrt_work},
+    [QR_TSMQR] = {.name = "qr-tsmqr", .cpu = tsmqr, .emu = tsmqr, .seconds = tsmqr_seconds, .work = qr_tsmqr_work},
 };

@@ -18,6 +18,12 @@ enum { QR_GEQRT, QR_UNMQR, QR_TSQRT, QR_TSMQR, QR_KERNELS };
 
 extern const thrum_codelet qr_codelets[QR_KERNELS];
 
+/* Operations. They are in tasks.c, which does not need OpenBLAS. */
+double qr_geqrt_work(const thrum_buffer *b, int count, const void *arg);
+double qr_unmqr_work(const thrum_buffer *b, int count, const void *arg);
+double qr_tsqrt_work(const thrum_buffer *b, int count, const void *arg);
+double qr_tsmqr_work(const thrum_buffer *b, int count, const void *arg);
+
 /* The two that apply Q, for whoever has no task: m x n in C, k reflectors, blocks of `inner`; work is inner * n numbers.
  * `transposed`: Q', else Q. Of the second B has k rows and C has m. */
 void qr_apply(bool transposed, int m, int n, int k, int inner, const double *v, int ldv, const double *t, double *c,

@@ -44,6 +44,9 @@ struct thrum_codelet {
     bool (*can_run)(const thrum_place *place, const void *arg); /* NULL: wherever there is an implementation */
     enum thrum_model_kind model;
     double (*seconds)(const thrum_place *place, const thrum_buffer *buffers, int count, const void *arg);
+    /* How much work it is, in units of which workers do so many a second, for descriptions of machines (machine.h); shapes are in
+     * `buffers`, whose ptr is NULL. NULL: its bytes. */
+    double (*work)(const thrum_buffer *buffers, int count, const void *arg);
 };
 
 /* ---- Items -------------------------------------------------------------------------------------------------------- */

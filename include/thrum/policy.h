@@ -62,11 +62,17 @@ struct thrum_world {
     double (*seconds)(const thrum_world *world, const thrum_job *job, int worker);
 
     /* How long it would take to bring what the job reads and is not there to this memory node, if its links had nothing else
-     * to do (what is on its way there already counts as there); whether one piece of data is there, up to date; and how long
-     * this many bytes take between two nodes. */
+     * to do (what is on its way there already counts as there); whether one piece of data is there, up to date; on which of the
+     * first 64 nodes it is, a bit each (may be NULL: then is_on has to be asked); and how long this many bytes take between two
+     * nodes. */
     double (*transfer_seconds)(const thrum_world *world, const thrum_job *job, int node);
     bool (*is_on)(const thrum_world *world, const thrum_data *data, int node);
+    uint64_t (*where)(const thrum_world *world, const thrum_data *data);
     double (*link_seconds)(const thrum_world *world, int from, int to, size_t bytes);
+
+    /* Whether this worker, which pops or is done just now, has other jobs that it will begin before anything else: then it asks
+     * ahead of time, so that data comes while it works. May be NULL: nobody asks ahead. */
+    bool (*is_ahead)(const thrum_world *world, int worker);
 
     /* The job's data will be wanted on this node. */
     void (*prefetch)(const thrum_world *world, thrum_job *job, int node);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Simulation: schedules of loops on machines that are described, not owned.
+ * Simulation: schedules of loops, and policies of tasks (further down), on machines that are described, not owned.
  *
  * A loop of n iterations with random times is handed out to p workers by the same rules that `thrum_for` uses, on a virtual
  * clock, many times over. What comes out is the *wasted time*: how much longer a worker was there, on average, than the
@@ -29,15 +29,19 @@
 #define THRUM_SIM_H
 
 #include <thrum/executor.h>
+#include <thrum/machine.h>
+#include <thrum/policy.h>
 #include <thrum/schedule.h>
+#include <thrum/workload.h>
 
 THRUM_BEGIN_C
 
 typedef enum thrum_loop_model { THRUM_MODEL_HAGERUP, THRUM_MODEL_MSG } thrum_loop_model;
 
 typedef enum thrum_sim_engine {
-    THRUM_ENGINE_NATIVE,  /* an event queue of thrum's own */
-    THRUM_ENGINE_SIMGRID, /* master and workers as actors of SimGrid that send messages; slow, an independent check */
+    THRUM_ENGINE_NATIVE, /* an event queue of thrum's own */
+    THRUM_ENGINE_SIMGRID, /* on SimGrid, in a process of its own; slow, an independent check. Loops: master and workers as actors
+                             that send messages. Tasks: kernels and copies as its executions and communications */
 } thrum_sim_engine;
 
 /* Can the engine be used here? 0; or an error with a sentence that says why not. For SimGrid it takes as long as loading it,
@@ -79,6 +83,89 @@ typedef struct thrum_loop_sim_result {
 
 /* Simulates. NULL: the default executor. 0; or an error with a sentence, and the result is untouched. */
 THRUM_API int thrum_loop_simulate(thrum_executor *ex, const thrum_loop_sim *sim, thrum_loop_sim_result *result);
+
+/* ---- Tasks -------------------------------------------------------------------------------------------------------- */
+
+/* A workload (workload.h) on a machine (machine.h) under a policy: the policies that executors use, unchanged, on a virtual clock.
+ *
+ * All tasks are known from the start. A task that is ready is pushed; a worker pops, has its data brought to its memory node, runs
+ * it, and pops again; `ahead` more are popped and staged while it runs. Data is copied on its first use on a node, and a write
+ * makes other copies invalid. Copies over one link in one direction are served one after the other; those of several links share
+ * the root, and the network, evenly. A device that is full throws out what was used longest ago, and copies it home first if it is
+ * the only copy. Content stays where it is when the last task has ended.
+ *
+ * Who ends a task has the first choice of what that makes ready, the task that was inserted last first, as in a flow; others look
+ * for tasks in the order in which they are woken. Workers of one device share it: what a policy is told that a task takes there is
+ * what it takes while all of them are at work. Of a reduction nothing is copied; its content is where the last of its tasks ran.
+ *
+ * The policy "steal" is none: it is the executor's own work stealing (no data moves), with its rules about who searches and who
+ * sleeps, checked at every event: see `rule_broken` below. Settings: rule=thrum or taskflow, attempts of a round (ten times the
+ * workers), attempt (100ns), wake (5us). A task for both kinds of workers goes to cores.
+ *
+ * By the SimGrid engine the whole run, with the functions of the policy, is done by a child of the caller: what they write to memory
+ * is gone afterwards, but for what the policy reports. See docs/guide/simulation.md. Not for "steal".
+ *
+ * Runs are deterministic: the same description and seed give the same result to the last digit. One run uses one thread; any
+ * number of them may run at the same time. */
+typedef struct thrum_sim {
+    const thrum_machine *machine;
+    const thrum_workload *workload;
+    const char *policy; /* with settings: "laheteroprio;formula=auto;l=3,1"; NULL: "fifo" */
+    uint64_t seed;      /* of noise, times and the policy's random numbers */
+    int ahead;          /* tasks that a worker has staged besides the one that it runs */
+    thrum_sim_engine engine;
+    const char *trace;       /* a trace file as of a real run is written here; NULL: none */
+    thrum_report_fn *report; /* is told what the policy has counted; may be NULL */
+    void *ctx;
+} thrum_sim;
+
+/* Seconds of one worker: busy + waiting + held + starved + finished = makespan. */
+typedef struct thrum_sim_worker {
+    uint64_t tasks;
+    uint64_t refused; /* pops that gave nothing; of "steal", attempts that found nothing */
+    double busy;      /* in tasks */
+    double waiting;   /* for data, with a task in hand */
+    double crowded;   /* part of `waiting` in which there was no memory for it on the device */
+    double held;      /* without a task, though one was ready that it could have run */
+    double starved;   /* without a task, and none was ready for it */
+    double finished;  /* after the last task that it could have run had begun elsewhere or here: at the end */
+} thrum_sim_worker;
+
+typedef struct thrum_sim_link {
+    int from, to; /* memory nodes */
+    uint64_t copies, bytes;
+    double busy;
+} thrum_sim_link;
+
+typedef struct thrum_sim_node {
+    uint64_t evictions, written_back, most_used;
+} thrum_sim_node;
+
+typedef struct thrum_sim_result {
+    double makespan;
+    /* Lower bounds: the longest path with each task on its fastest worker; all work divided over all workers, the best fraction of
+     * each kind of task on each kind of worker; the larger of both. Noise is in them as drawn. */
+    double critical_path, area, bound;
+    uint64_t tasks, copies, bytes, events;
+    double idle; /* 1 - busy/(workers * makespan) */
+    int worker_count, link_count, node_count;
+    thrum_sim_worker *workers;
+    thrum_sim_link *links; /* those that something went over */
+    thrum_sim_node *nodes;
+    /* Of "steal": how many searched at once, at most; steals, and attempts in vain; of stretches of time without work, the most
+     * attempts in vain as a share of what theory allows (Taskflow, theorem 3), at most 1; and whether the rule about who searches
+     * (lemma 1, or thrum's own) was broken at some event, which would be a fault of thrum's. */
+    int most_searching;
+    uint64_t steals, wasted_steals;
+    double worst_waste;
+    bool rule_broken;
+} thrum_sim_result;
+
+/* 0 with a result, which is to be freed; or an error with a sentence: THRUM_EPOLICY (the policy lost a task, popped one twice or
+ * for a worker that cannot run it), THRUM_EDEVICE (a task that fits nowhere), THRUM_EINVAL (a codelet without a speed on any worker
+ * that could run it, a cycle), THRUM_ESYSTEM (a trace that cannot be written; no SimGrid here, or it has failed), THRUM_ENOMEM. */
+THRUM_API int thrum_simulate(const thrum_sim *sim, thrum_sim_result **result);
+THRUM_API void thrum_sim_result_free(thrum_sim_result *result);
 
 THRUM_END_C
 

@@ -15,6 +15,7 @@
 #include <thrum/flow.h>
 #include <thrum/graph.h>
 #include <thrum/loop.h>
+#include <thrum/machine.h>
 #include <thrum/observer.h>
 #include <thrum/options.h>
 #include <thrum/pipeline.h>
@@ -25,5 +26,6 @@
 #include <thrum/sim.h>
 #include <thrum/terms.h>
 #include <thrum/version.h>
+#include <thrum/workload.h>
 
 #endif

@@ -17,6 +17,7 @@ static void lose(thrum__places *places, const device *d, replica *r)
     if (thrum__replica_is_last(r->all, r->node, places->node_count))
         r->all->lost = d;
     r->state = THRUM_INVALID;
+    thrum__replicas_note(places, r->all);
     r->wanted = false;
 }
 

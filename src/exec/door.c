@@ -97,6 +97,17 @@ static bool has_sources(const thrum__run *run)
     return atomic_load_explicit(&run->cursor, memory_order_relaxed) < run->count;
 }
 
+/* Whether others could have something to do by its sources, or by the line that it runs in. */
+static bool hides_sources(const thrum__run *run)
+{
+    return atomic_load_explicit(&run->in_line, memory_order_relaxed) || (run->count > 1 && has_sources(run));
+}
+
+void thrum__unhide_sources(worker *w)
+{
+    set_number(&w->hidden_sources, (uint32_t)-1);
+}
+
 /* Tasks that take less are better left to the worker that has them, if they have counters. */
 static int64_t shared_from_ns(const worker *w)
 {
@@ -106,9 +117,12 @@ static int64_t shared_from_ns(const worker *w)
 /* How long a run of the graph is left to the worker that begins it, by what the runs before took. Whoever looks sees a moment
  * of the run, and often its beginning, where tasks are not like the rest; and what has been shared stays so. So knowledge of
  * the whole counts more than that. Where tiny tasks are many there is nothing to wait for: a look decides. */
-static int64_t left_alone_ns(const worker *w, const thrum_graph *graph)
+static int64_t left_alone_ns(const worker *w, const thrum__run *run)
 {
+    const thrum_graph *graph = run->handle->graph;
     int64_t task_ns = graph->task_ns;
+    if (atomic_load_explicit(&run->in_line, memory_order_relaxed))
+        return thrum__line_left_ns(graph);
     if (!graph->counted || task_ns == 0)
         return 0;
     if (task_ns < shared_from_ns(w))
@@ -120,13 +134,13 @@ static void link_alone(worker *w, thrum__run *run)
 {
     if (!thrum__door_hides(w)) {
         set_number(&w->begun, 1);
-        atomic_store_explicit(&w->left_ns, left_alone_ns(w, run->handle->graph), memory_order_relaxed);
+        atomic_store_explicit(&w->left_ns, left_alone_ns(w, run), memory_order_relaxed);
         atomic_store_explicit(&w->began_on, w->domain->life.limit > 1 ? sched_getcpu() : -1, memory_order_relaxed);
     }
     run->outer_alone = w->alone;
     w->alone = run;
     set_number(&w->alone_runs, 1);
-    if (run->count > 1 && has_sources(run))
+    if (hides_sources(run))
         set_number(&w->hidden_sources, 1);
 }
 
@@ -161,7 +175,8 @@ static bool shares_at_once(worker *w, const thrum__run *run, bool held)
         return true;
     if (!held || !is_open(w))
         return false;
-    if (task_ns == 0 || task_ns >= (thrum__crowded(w->domain) ? THRUM__SMALL_NS : THRUM__TINY_NS))
+    bool in_line = atomic_load_explicit(&run->in_line, memory_order_relaxed);
+    if (!in_line && (task_ns == 0 || task_ns >= (thrum__crowded(w->domain) ? THRUM__SMALL_NS : THRUM__TINY_NS)))
         return true;
     set_open_locked(w, false);
     unask_locked(w);
@@ -170,18 +185,21 @@ static bool shares_at_once(worker *w, const thrum__run *run, bool held)
 
 bool thrum__alone_begin(worker *w, thrum__run *run)
 {
-    bool held;
+    bool held, hides = false;
     list_enter(w, &held);
     bool alone = !shares_at_once(w, run, held);
     if (alone) {
+        bool in_line = atomic_load_explicit(&run->in_line, memory_order_relaxed);
         atomic_store_explicit(&run->strands, 0, memory_order_relaxed);
-        atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
+        atomic_store_explicit(&run->line, 0, memory_order_relaxed);
+        atomic_store_explicit(&run->cursor, in_line ? run->count : 0, memory_order_relaxed);
         atomic_store_explicit(&run->sharing, RUN_ALONE, memory_order_relaxed);
         run->has_token = false;
         link_alone(w, run);
+        hides = hides_sources(run);
     }
     list_leave(w, held);
-    if (alone && run->count > 1) {
+    if (hides) {
         /* As after a push: the sources are there, and somebody may be about to sleep. */
         atomic_signal_fence(memory_order_seq_cst);
         if (__atomic_load_n(w->spawn.idle, __ATOMIC_RELAXED) < 0)
@@ -256,11 +274,13 @@ static void share_runs_locked(worker *w)
 {
     while (w->alone) {
         thrum__run *run = w->alone;
+        if (hides_sources(run))
+            set_number(&w->hidden_sources, (uint32_t)-1);
+        if (atomic_load_explicit(&run->in_line, memory_order_relaxed))
+            thrum__line_break_off(run);
         bool token = has_sources(run);
         w->alone = run->outer_alone;
         run->has_token = token;
-        if (token && run->count > 1)
-            set_number(&w->hidden_sources, (uint32_t)-1);
         set_number(&w->alone_runs, (uint32_t)-1);
         atomic_store_explicit(&run->sharing, RUN_SHARED, memory_order_release);
         if (token)

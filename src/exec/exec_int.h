@@ -129,6 +129,7 @@ struct thrum__run {
     _Alignas(
         64) _Atomic int64_t strands; /* see run.c; written by all who join and leave; 0 while one worker has it all */
     _Alignas(64) _Atomic size_t cursor; /* the first source that nobody has; written by all who take sources */
+    _Atomic uint64_t line;              /* of a run in line: tasks that have begun; see line.c */
     _Alignas(64) thrum_handle *handle;  /* the rest is constant while strands > 0, but for the list links */
     thrum__root *root;                  /* where errors go and cancelling is asked */
     const uint32_t *attention;          /* of the root; of a pipelined run a word that always asks for some */
@@ -138,6 +139,8 @@ struct thrum__run {
     uint64_t tag;                          /* its number, shifted */
     size_t divisor;                        /* a take is the rest divided by this */
     _Atomic uint32_t sharing;              /* enum run_sharing; see door.c */
+    _Atomic bool in_line;                  /* it is alone, and its tasks are run as they were created */
+    bool began_in_line;                    /* it was so when the iteration began */
     bool has_token;                        /* its sources were put in the open list */
     bool careful;                          /* some of its tasks are more urgent than others */
     bool stream;                           /* it has no graph: see stream.c */
@@ -501,6 +504,9 @@ bool thrum__alone_take_sources(worker *w, thrum__run *run, size_t *from, size_t 
 /* By a worker that is part of the run: makes it a shared one if it is not yet, and returns when it is one altogether. */
 void thrum__alone_share(worker *w, thrum__run *run);
 
+/* By the owner, inside: the sources of a run, or its line, have come to an end. */
+void thrum__unhide_sources(worker *w);
+
 /* The slow ways of the owner, when the bar is up or all is shown. */
 uintptr_t thrum__pop_slow(worker *w, int64_t base);
 void thrum__push_slow(worker *w);
@@ -548,6 +554,20 @@ int64_t thrum__pace(int64_t known, int64_t least, int64_t most);
 /* Whether the only task of a graph that has but one is just a call; and calling it, without a run. */
 bool thrum__is_call(const thrum_graph *graph);
 void thrum__call_only_task(worker *w, thrum_handle *handle);
+
+/* ---- line.c ------------------------------------------------------------------------------------------------------- */
+
+/* Whether an iteration that begins is to be run in line if it begins alone. */
+bool thrum__line_pays(const worker *w, const thrum__run *run);
+/* How long others leave such a run to its worker. */
+int64_t thrum__line_left_ns(const thrum_graph *graph);
+/* An iteration of the graph took so long. */
+void thrum__line_note(thrum_graph *graph, bool in_line, int64_t ns);
+/* Runs the line, until it ends or is broken off. Then a task that is to be completed may be returned: it has run, or the run is
+ * cancelled. */
+thrum_task *thrum__line_run(worker *w, thrum__run *run);
+/* What is left of the line are sources from now on. By whoever makes the run a shared one, before it is. */
+void thrum__line_break_off(thrum__run *run);
 
 /* ---- pipelined.c -------------------------------------------------------------------------------------------------- */
 

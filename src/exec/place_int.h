@@ -132,6 +132,7 @@ struct thrum__replicas {
     _Atomic uint32_t under_way; /* transfers; atomic for whoever waits without the lock */
     uint32_t writing;           /* admitted uses that write: nobody begins to copy it, or throws it out */
     const device *lost;         /* the device that had the only content, and broke */
+    _Atomic uint64_t where;     /* the nodes where it is up to date, as bits; atomic for policies, who have no lock */
     replica of[];               /* by node */
 };
 
@@ -348,8 +349,9 @@ void thrum__transfer_start(transfer *t);
 /* ---- replica.c ---------------------------------------------------------------------------------------------------- */
 
 bool thrum__replica_is_last(const replicas *r, int node, int nodes);
-/* A state has changed. Under THRUM_CHECKS it is looked at. */
-void thrum__replicas_changed(thrum__places *places, const replicas *r);
+/* Its state on some node has changed: tells policies, and checks what must be true (THRUM_CHECKS). `note` tells policies alone. */
+void thrum__replicas_changed(thrum__places *places, replicas *r);
+void thrum__replicas_note(const thrum__places *places, replicas *r);
 /* 0, or THRUM_EDATA with a sentence about what is not as it should be; `at_rest`: no job and no copy is under way. */
 int thrum__places_check(thrum__places *places, bool at_rest);
 void thrum__replicas_free_all(thrum__places *places, bool foreign);

@@ -25,6 +25,20 @@ bool thrum__replica_is_last(const replicas *r, int node, int nodes)
     return true;
 }
 
+static uint64_t find_where(const thrum__places *places, const replicas *r)
+{
+    uint64_t where = 0;
+    for (int number = 0; number < places->node_count; number++)
+        where |= (uint64_t)(r->of[number].state != THRUM_INVALID) << number;
+    return where;
+}
+
+/* Relaxed: whoever reads it without the lock gets what was true a moment ago, and nothing hangs on it but who runs a job. */
+void thrum__replicas_note(const thrum__places *places, replicas *r)
+{
+    atomic_store_explicit(&r->where, find_where(places, r), memory_order_relaxed);
+}
+
 /* ---- Coming and going -------------------------------------------------------------------------------------------------- */
 
 int thrum__replicas_new(thrum__places *places, thrum_data *data, bool at_home)
@@ -39,6 +53,7 @@ int thrum__replicas_new(thrum__places *places, thrum_data *data, bool at_home)
         r->of[number].node = number;
     }
     r->of[0].state = at_home ? THRUM_MODIFIED : THRUM_INVALID;
+    thrum__replicas_note(places, r);
     data->replicas = r;
     thrum__lock_take(&places->lock);
     r->next = places->all;
@@ -155,6 +170,8 @@ static int check_handle(const thrum__places *places, const replicas *r)
         return wrong(r, "one is modified, and another is up to date too");
     if ((uint32_t)arriving != atomic_load_explicit(&r->under_way, memory_order_relaxed))
         return wrong(r, "the copies under way are not counted right");
+    if (find_where(places, r) != atomic_load_explicit(&r->where, memory_order_relaxed))
+        return wrong(r, "policies are told of other nodes than those where it is");
     return 0;
 }
 
@@ -208,15 +225,13 @@ int thrum__places_check(thrum__places *places, bool at_rest)
 }
 
 /* All of it now and then only: it takes as long as there are handles. */
-void thrum__replicas_changed(thrum__places *places, const replicas *r)
+void thrum__replicas_changed(thrum__places *places, replicas *r)
 {
+    thrum__replicas_note(places, r);
 #ifdef THRUM_CHECKS
     thrum__assert(check_handle(places, r) == 0);
     if (++places->changes % 64 == 0)
         for (int number = 0; number < places->node_count; number++)
             thrum__assert(places->node[number].used <= places->node[number].most_used);
-#else
-    (void)places;
-    (void)r;
 #endif
 }

@@ -681,8 +681,12 @@ static void begin_iteration(worker *w, thrum__run *run)
         make_calls(graph);
     }
     atomic_store_explicit(&run->turn, 0, memory_order_relaxed);
+    run->began_in_line = timed && thrum__line_pays(w, run);
+    atomic_store_explicit(&run->in_line, run->began_in_line, memory_order_relaxed);
     if (thrum__alone_begin(w, run))
         return;
+    run->began_in_line = false;
+    atomic_store_explicit(&run->in_line, false, memory_order_relaxed);
     run->has_token = run->count > 1;
     atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
     atomic_store_explicit(&run->sharing, RUN_SHARED, memory_order_relaxed);
@@ -692,9 +696,20 @@ static void begin_iteration(worker *w, thrum__run *run)
         atomic_store_explicit(&run->strands, 1, memory_order_release);
 }
 
+/* Where it was broken off, its last task has been called but not completed. */
+static void run_line(worker *w, thrum__run *run, int64_t base)
+{
+    const thrum_task *last = thrum__line_run(w, run);
+    thrum_task *next = last ? complete(w, run, last) : NULL;
+    if (next)
+        run_from(w, run, next, base);
+}
+
 static void run_shares(worker *w, thrum__run *run, int64_t base)
 {
     size_t from, to;
+    if (atomic_load_explicit(&run->in_line, memory_order_relaxed))
+        run_line(w, run, base);
     while (thrum__run_take_sources(w, run, &from, &to))
         run_sources(w, run, from, to, base);
 }
@@ -756,7 +771,12 @@ static void note_pace(const worker *w, const thrum__run *run)
     bool shared = atomic_load_explicit(&run->sharing, memory_order_relaxed) == RUN_SHARED;
     thrum_graph *graph = run->handle->graph;
     int64_t all = thrum__now() - run->began, tasks = (int64_t)thrum__task_count(graph);
-    int64_t least = 1 + all / tasks, most = shared ? 1 + all * w->ex->cpu.life.limit / tasks : least;
+    int64_t least = 1 + all / tasks;
+    if (__atomic_load_n(&run->root->attention, __ATOMIC_RELAXED) == 0) /* a cancelled run is a short one */
+        thrum__line_note(graph, run->began_in_line, all);
+    if (run->began_in_line)
+        return;
+    int64_t most = shared ? 1 + all * w->ex->cpu.life.limit / tasks : least;
     int64_t task_ns = thrum__pace(graph->task_ns, least, most);
     if (graph->task_ns == 0 || task_ns < graph->task_ns || !thrum__crowded(w->domain))
         graph->task_ns = task_ns;
@@ -769,6 +789,8 @@ static thrum_handle *leave(worker *w, thrum__run *run, int64_t base)
     while (lower(w, run)) {
         thrum_handle *handle = run->handle;
         note_pace(w, run);
+        run->sources = handle->graph->sources; /* a line that was broken off has left others */
+        run->count = handle->graph->source_count;
         if (handle->graph->terms && handle->graph->terms->uses)
             thrum__tokens_end(run);
         if (handle->graph->conditions)

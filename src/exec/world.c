@@ -206,6 +206,8 @@ static double bring_seconds(const thrum_world *world, const thrum_job_data *data
 {
     const replicas *r = data->data->replicas;
     double least = -1;
+    if (r->of[node].arriving)
+        return 0;
     for (int from = 0; from < world->nodes; from++) {
         if (r->of[from].state == THRUM_INVALID)
             continue;
@@ -231,15 +233,24 @@ static double transfer_seconds(const thrum_world *world, const thrum_job *job, i
     return sum;
 }
 
+/* An executor has no more than 64 nodes. */
+static uint64_t where(const thrum_world *world, const thrum_data *data)
+{
+    (void)world;
+    return atomic_load_explicit(&data->replicas->where, memory_order_relaxed);
+}
+
 static bool is_on(const thrum_world *world, const thrum_data *data, int node)
 {
-    thrum__places *places = of(world);
-    if (!is_node(world, node))
-        return false;
-    thrum__lock_take(&places->lock);
-    bool there = data->replicas->of[node].state != THRUM_INVALID;
-    thrum__lock_give(&places->lock);
-    return there;
+    return is_node(world, node) && where(world, data) >> node & 1;
+}
+
+/* What a kernel waits for is wanted at once: nothing that it pops is ahead of time, however much is staged. Only a place's own
+ * worker pops and is done. */
+static bool is_ahead(const thrum_world *world, int worker)
+{
+    const place *pl = is_worker(world, worker) ? &of(world)->place[worker] : NULL;
+    return pl && pl->staged > 0 && pl->nested == 0;
 }
 
 static void prefetch(const thrum_world *world, thrum_job *job, int node)
@@ -288,7 +299,9 @@ void thrum__world_init(thrum__places *places)
                                   .seconds = seconds,
                                   .transfer_seconds = transfer_seconds,
                                   .is_on = is_on,
+                                  .where = where,
                                   .link_seconds = link_seconds,
+                                  .is_ahead = is_ahead,
                                   .prefetch = prefetch,
                                   .wake = wake};
 }

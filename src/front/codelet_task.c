@@ -14,9 +14,10 @@
 
 enum { FEW = 16, ALIGN = 16 };
 
+/* Records begin in the middle of ALIGN bytes, arguments behind them at a multiple. */
 static size_t head_bytes(uint32_t count)
 {
-    return (sizeof(thrum__codelet_task) + count * sizeof(uintptr_t) + ALIGN - 1) / ALIGN * ALIGN;
+    return (sizeof(thrum__codelet_task) + count * sizeof(uintptr_t)) / ALIGN * ALIGN + ALIGN / 2;
 }
 
 static const void *arg_of(const thrum__codelet_task *task)
@@ -26,14 +27,7 @@ static const void *arg_of(const thrum__codelet_task *task)
 
 static thrum__codelet_rest *rest_of(const thrum__codelet_task *task)
 {
-    size_t arg_bytes = ((size_t)task->arg_bytes + ALIGN - 1) / ALIGN * ALIGN;
-    return (thrum__codelet_rest *)((uintptr_t)task + head_bytes(task->count) + arg_bytes);
-}
-
-static size_t record_bytes(uint32_t count, size_t arg_bytes)
-{
-    return head_bytes(count) + (arg_bytes + ALIGN - 1) / ALIGN * ALIGN + sizeof(thrum__codelet_rest) +
-           count * sizeof(thrum_data *);
+    return thrum__kept_rest(task);
 }
 
 /* A task may run on any executor; its handles belong to one. */
@@ -48,56 +42,83 @@ static bool belongs_here(const thrum__codelet_task *task)
 
 /* ---- Where the executor steals ------------------------------------------------------------------------------------ */
 
-static bool is_readable(const thrum__codelet_task *task, uint32_t i)
+static int refuse_unread(const thrum__codelet_task *task, const thrum_data *data)
 {
     char room[THRUM__DATA_TEXT];
-    const thrum_data *data = thrum__used_data(task, i);
-    enum thrum_mode mode = thrum__used_mode(task, i);
-    if (data->home.ptr || (mode != THRUM_MODE_R && mode != THRUM_MODE_RW))
-        return true;
     thrum_fail(THRUM_EDATA, "task '%s': %s is read, but nothing was written to it before", task->codelet->name,
                thrum__data_text(data, room));
-    return false;
+    return THRUM_EDATA;
+}
+
+/* Access number `i`, where it is not just the memory that the handle has at home. */
+static __attribute__((noinline)) int buffer_apart(const thrum__codelet_task *task, uint32_t i, thrum_buffer *buffer)
+{
+    thrum_data *data = thrum__used_data(task, i);
+    enum thrum_mode mode = thrum__used_mode(task, i);
+    if (!data->home.ptr && (mode == THRUM_MODE_R || mode == THRUM_MODE_RW))
+        return refuse_unread(task, data);
+    return thrum__buffer_apart(data, mode, buffer);
+}
+
+static void leave_home(const thrum__codelet_task *task, const thrum_buffer *buffers, uint32_t count)
+{
+    while (count-- > 0)
+        thrum__buffer_leave_home(thrum__used_mode(task, count), &buffers[count]);
 }
 
 static void call_at_home(const thrum__codelet_task *task, thrum_buffer *buffers)
 {
-    uint32_t i = 0;
-    int err = 0;
-    for (; i < task->count && !err; i++) {
-        err = is_readable(task, i)
-                  ? thrum__buffer_at_home(thrum__used_data(task, i), thrum__used_mode(task, i), &buffers[i])
-                  : THRUM_EDATA;
-        i -= err != 0;
+    bool apart = false;
+    for (uint32_t i = 0; i < task->count; i++) {
+        const thrum_data *data = thrum__used_data(task, i);
+        if (__builtin_expect(thrum__is_at_home(data, thrum__used_mode(task, i)), 1)) {
+            buffers[i] = data->home;
+            continue;
+        }
+        apart = true;
+        if (buffer_apart(task, i, &buffers[i])) {
+            leave_home(task, buffers, i);
+            return;
+        }
     }
-    if (!err)
-        task->codelet->cpu(buffers, arg_of(task));
-    while (i-- > 0)
-        thrum__buffer_leave_home(thrum__used_mode(task, i), &buffers[i]);
+    task->codelet->cpu(buffers, arg_of(task));
+    if (apart)
+        leave_home(task, buffers, task->count);
+}
+
+static void call_with_many(const thrum__codelet_task *task)
+{
+    thrum_buffer *buffers = thrum__alloc(task->count * sizeof *buffers);
+    if (buffers)
+        call_at_home(task, buffers);
+    else
+        thrum_fail(THRUM_ENOMEM, "task '%s': no memory for its accesses", task->codelet->name);
+    thrum__free(buffers);
+}
+
+static __attribute__((noinline)) void run_other_kind(const thrum__codelet_task *task)
+{
+    thrum_data *data = thrum__used_data(task, 0);
+    if (task->kind == THRUM__JOB_JOIN) {
+        thrum__reduction_reset(data->reduction);
+        data->reduction->begun_by_graph = true;
+    } else if (task->kind == THRUM__JOB_COMBINE) {
+        thrum__combine_at_home(data, task->first_content);
+    }
 }
 
 static void run_at_home(void *arg)
 {
     const thrum__codelet_task *task = arg;
-    thrum_buffer few[FEW], *buffers = few;
-    if (!belongs_here(task) || task->kind == THRUM__JOB_FETCH)
+    thrum_buffer few[FEW];
+    if (!belongs_here(task))
         return;
-    if (task->kind == THRUM__JOB_JOIN) {
-        thrum__reduction_reset(thrum__used_data(task, 0)->reduction);
-        thrum__used_data(task, 0)->reduction->begun_by_graph = true;
-        return;
-    }
-    if (task->kind == THRUM__JOB_COMBINE) {
-        thrum__combine_at_home(thrum__used_data(task, 0), task->first_content);
-        return;
-    }
-    if (task->count > FEW && !(buffers = thrum__alloc(task->count * sizeof *buffers))) {
-        thrum_fail(THRUM_ENOMEM, "task '%s': no memory for its accesses", task->codelet->name);
-        return;
-    }
-    call_at_home(task, buffers);
-    if (buffers != few)
-        thrum__free(buffers);
+    if (__builtin_expect(task->kind != THRUM__JOB_CODELET, 0))
+        run_other_kind(task);
+    else if (task->count > FEW)
+        call_with_many(task);
+    else
+        call_at_home(task, few);
 }
 
 /* ---- Where there is a policy -------------------------------------------------------------------------------------- */
@@ -193,7 +214,9 @@ static thrum__codelet_task *record_new(thrum_graph *graph, const thrum__codelet_
     static const thrum__terms_of_job none = {.bucket = THRUM_NO_BUCKET, .worker = -1};
     const thrum__terms_of_job *terms = plan->terms ? plan->terms : &none;
     size_t arg_bytes = terms->arg ? terms->arg->bytes : 0;
-    thrum__codelet_task *task = thrum__graph_keep_room(graph, record_bytes(plan->count, arg_bytes), count_uses);
+    thrum__codelet_task *task =
+        thrum__graph_keep_room(graph, head_bytes(plan->count) + arg_bytes,
+                               sizeof(thrum__codelet_rest) + plan->count * sizeof(thrum_data *), count_uses);
     if (!task)
         return NULL;
     *task = (thrum__codelet_task){.codelet = plan->codelet,
@@ -311,6 +334,27 @@ thrum_task *thrum_codelet_task_items(thrum_graph *graph, const thrum_codelet *co
     thrum_task *task = add(graph, codelet, items, count, access, (thrum__use *)(access + count + 1));
     thrum__free(access);
     return task;
+}
+
+/* ---- Looking ------------------------------------------------------------------------------------------------------ */
+
+const thrum__codelet_task *thrum__codelet_task_of(const thrum_task *task)
+{
+    uint32_t kind = thrum__kind_of(task);
+    bool placed = kind == THRUM__IS_EVENT && task->fn.event == run_placed;
+    /* Plain tasks with terms have the sign bit. */
+    bool at_home = (kind == 0 || kind == THRUM__SLOW) && task->fn.plain == run_at_home;
+    return placed || at_home ? task->arg : NULL;
+}
+
+const void *thrum__codelet_task_arg(const thrum__codelet_task *task)
+{
+    return arg_of(task);
+}
+
+const thrum__codelet_rest *thrum__codelet_task_rest(const thrum__codelet_task *task)
+{
+    return rest_of(task);
 }
 
 /* ---- Binding ------------------------------------------------------------------------------------------------------ */

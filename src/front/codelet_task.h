@@ -13,9 +13,9 @@ typedef struct thrum__use {
     enum thrum_mode mode;
 } thrum__use;
 
-/* What a task of a graph runs: the graph's own, copied with it, so it holds no pointer into itself. Behind it come the argument
- * and the handles that were named. What a run where workers steal needs comes first, in one cache line if there are few accesses:
- * recorded flows are large, and gone through in an order that no prefetcher knows. */
+/* What a task of a graph runs: the graph's own, copied with it, so it holds no pointer into itself. Behind it comes the argument.
+ * It is what a run needs where workers steal, in one cache line if there are three accesses at most and no argument, and such
+ * records lie side by side: recorded flows are large. Elsewhere is the rest (thrum__kept_rest). */
 typedef struct thrum__codelet_task {
     const thrum_codelet *codelet; /* NULL: brings its accesses home, and no more */
     thrum__space *space;          /* of its handles; NULL: it has none */
@@ -24,7 +24,7 @@ typedef struct thrum__codelet_task {
     uint8_t kind; /* enum thrum__job_kind */
     bool first_content;
     int32_t worker;
-    uintptr_t use[]; /* the handles that are used, with the modes in their low bits; then a thrum__codelet_rest */
+    uintptr_t use[]; /* the handles that are used, with the modes in their low bits */
 } thrum__codelet_task;
 
 /* What policies and binding need. */
@@ -58,5 +58,10 @@ typedef struct thrum__codelet_plan {
     bool first_content;
 } thrum__codelet_plan;
 thrum_task *thrum__codelet_task_add(thrum_graph *graph, const thrum__codelet_plan *plan, const char *what);
+
+/* What the task runs; NULL: no codelet and nothing of a flow's. And the parts that lie behind it. */
+const thrum__codelet_task *thrum__codelet_task_of(const thrum_task *task);
+const void *thrum__codelet_task_arg(const thrum__codelet_task *task);
+const thrum__codelet_rest *thrum__codelet_task_rest(const thrum__codelet_task *task);
 
 #endif

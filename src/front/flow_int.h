@@ -96,9 +96,13 @@ void thrum__flow_run(void *job);
  * missing; and giving it back. 0 or an error. */
 int thrum__buffer_apart(thrum_data *data, enum thrum_mode mode, thrum_buffer *buffer);
 void thrum__buffer_leave_home(enum thrum_mode mode, const thrum_buffer *buffer);
+static inline bool thrum__is_at_home(const thrum_data *data, enum thrum_mode mode)
+{
+    return mode != THRUM_MODE_SCRATCH && mode != THRUM_MODE_REDUX && data->home.ptr;
+}
 static inline int thrum__buffer_at_home(thrum_data *data, enum thrum_mode mode, thrum_buffer *buffer)
 {
-    if (__builtin_expect(mode == THRUM_MODE_SCRATCH || mode == THRUM_MODE_REDUX || !data->home.ptr, 0))
+    if (__builtin_expect(!thrum__is_at_home(data, mode), 0))
         return thrum__buffer_apart(data, mode, buffer);
     *buffer = data->home;
     return 0;

@@ -19,7 +19,7 @@ struct arguments {
 
 static int compare_addresses(const void *a, const void *b)
 {
-    uintptr_t x = (uintptr_t) * (thrum__kept *const *)a, y = (uintptr_t) * (thrum__kept *const *)b;
+    uintptr_t x = (uintptr_t)(*(thrum__kept *const *)a)->bytes, y = (uintptr_t)(*(thrum__kept *const *)b)->bytes;
     return x < y ? -1 : x > y;
 }
 
@@ -43,17 +43,19 @@ static int copy_argument(const struct arguments *arguments, thrum_graph *clone, 
 {
     if (arguments->count == 0 || !task->arg)
         return 0;
-    const thrum__kept *wanted = (thrum__kept *)((char *)task->arg - offsetof(thrum__kept, bytes));
-    thrum__kept *const *found = bsearch(&wanted, arguments->at, arguments->count, sizeof wanted, compare_addresses);
+    const thrum__kept wanted = {.bytes = task->arg}, *key = &wanted;
+    thrum__kept *const *found = bsearch(&key, arguments->at, arguments->count, sizeof key, compare_addresses);
     if (!found)
         return 0;
     const thrum__kept *kept = *found;
-    task->arg = thrum__graph_keep_room(clone, kept->size, kept->counted);
+    task->arg = thrum__graph_keep_room(clone, kept->size, kept->rest_size, kept->counted);
     if (!task->arg)
         return THRUM_ENOMEM;
     memcpy(task->arg, kept->bytes, kept->size);
-    if (kept->counted)
+    if (kept->counted) {
+        memcpy(thrum__kept_rest(task->arg), kept->rest, kept->rest_size);
         kept->counted(task->arg, 1);
+    }
     return 0;
 }
 

@@ -373,6 +373,7 @@ void thrum__layout_drop(thrum_graph *graph)
 {
     thrum__lanes_drop(graph);
     thrum__calls_drop(graph);
+    thrum__line_drop(graph);
     thrum__array_keep(graph->list, graph->list_words * sizeof *graph->list);
     if (graph->sources)
         thrum__array_keep(graph->sources, sources_bytes(graph));

@@ -191,13 +191,21 @@ thrum_graph *thrum_graph_new(const char *name)
     return graph;
 }
 
-/* Records that are run lie at the beginning of a cache line, with their head before it. */
-enum { KEPT_SHIFT = 32 };
-_Static_assert(KEPT_SHIFT + sizeof(thrum__kept) == 64, "what is kept begins with a line");
-
-static void kept_free(thrum__kept *kept)
+static void kept_drop(thrum_graph *graph)
 {
-    thrum__free((char *)kept - (kept->counted ? KEPT_SHIFT : 0));
+    while (graph->kept) {
+        thrum__kept *older = graph->kept->older;
+        if (graph->kept->counted)
+            graph->kept->counted(graph->kept->bytes, -1);
+        thrum__free(graph->kept);
+        graph->kept = older;
+    }
+    while (graph->kept_room) {
+        thrum__kept_room *older = graph->kept_room->older;
+        thrum__array_keep(graph->kept_room->memory, graph->kept_room->size);
+        thrum__free(graph->kept_room);
+        graph->kept_room = older;
+    }
 }
 
 void thrum__graph_destroy(thrum_graph *graph)
@@ -212,13 +220,7 @@ void thrum__graph_destroy(thrum_graph *graph)
         thrum__free(graph->slabs);
         graph->slabs = older;
     }
-    while (graph->kept) {
-        thrum__kept *older = graph->kept->older;
-        if (graph->kept->counted)
-            graph->kept->counted(graph->kept->bytes, -1);
-        kept_free(graph->kept);
-        graph->kept = older;
-    }
+    kept_drop(graph);
     thrum__terms_drop(graph);
     thrum__names_drop(graph->names);
     thrum__free(graph->chunks);
@@ -360,23 +362,67 @@ thrum_task *thrum_scope_task_new(thrum_graph *graph, thrum_scope_fn *fn, void *a
     return task;
 }
 
-void *thrum__graph_keep_room(thrum_graph *graph, size_t size, thrum__kept_fn *counted)
+/* Sizes of rooms for arguments: of the first, the second and all further ones, which come in huge pages if the system has them.
+ * What is larger than such a room has one of its own. */
+enum { KEPT_FIRST = 1 << 12, KEPT_SECOND = 1 << 17, KEPT_FURTHER = 1 << 21 };
+
+static thrum__kept_room *kept_room_new(const thrum__kept_room *newest, size_t bytes)
 {
-    char *memory = counted ? thrum__alloc_aligned(KEPT_SHIFT + sizeof(thrum__kept) + size)
-                           : thrum__alloc(sizeof(thrum__kept) + size);
-    if (!memory)
+    size_t size = !newest ? KEPT_FIRST : newest->size < KEPT_SECOND ? KEPT_SECOND : KEPT_FURTHER;
+    size = size < bytes ? (bytes + KEPT_FURTHER - 1) / KEPT_FURTHER * KEPT_FURTHER : size;
+    thrum__kept_room *room = thrum__alloc(sizeof *room);
+    char *memory = !room ? NULL : size < KEPT_FURTHER ? thrum__alloc_aligned(size) : thrum__array(size);
+    if (!memory) {
+        thrum__free(room);
         return NULL;
-    thrum__kept *kept = (thrum__kept *)(memory + (counted ? KEPT_SHIFT : 0));
+    }
+    *room = (thrum__kept_room){.memory = memory, .size = size};
+    return room;
+}
+
+/* So many bytes from a line's second word on, with the kept's address before them. */
+static void *kept_place(thrum_graph *graph, thrum__kept *kept, size_t size)
+{
+    size_t bytes = (sizeof kept + size + 63) / 64 * 64;
+    thrum__kept_room *room = graph->kept_room;
+    if (!room || room->size - room->used < bytes) {
+        room = kept_room_new(graph->kept_room, bytes);
+        if (!room)
+            return NULL;
+        room->older = graph->kept_room;
+        graph->kept_room = room;
+    }
+    thrum__kept **place = (thrum__kept **)(room->memory + room->used);
+    room->used += bytes;
+    *place = kept;
+    return place + 1;
+}
+
+void *thrum__graph_keep_room(thrum_graph *graph, size_t size, size_t rest, thrum__kept_fn *counted)
+{
+    thrum__kept *kept = thrum__alloc(sizeof *kept + (counted ? rest : size));
+    void *bytes = !kept ? NULL : counted ? kept_place(graph, kept, size) : kept->rest;
+    if (!bytes) {
+        thrum__free(kept);
+        return NULL;
+    }
     kept->older = graph->kept;
     kept->size = size;
+    kept->rest_size = rest;
     kept->counted = counted;
+    kept->bytes = bytes;
     graph->kept = kept;
-    return kept->bytes;
+    return bytes;
+}
+
+void *thrum__kept_rest(const void *bytes)
+{
+    return ((thrum__kept *const *)bytes)[-1]->rest;
 }
 
 void *thrum__graph_keep(thrum_graph *graph, const void *bytes, size_t size)
 {
-    void *copy = thrum__graph_keep_room(graph, size, NULL);
+    void *copy = thrum__graph_keep_room(graph, size, 0, NULL);
     if (copy)
         memcpy(copy, bytes, size);
     return copy;
@@ -508,6 +554,7 @@ static int set_kind(thrum_task *task, uint32_t kind, bool has_fn, const char *wh
                                  thrum__task_label(task, room, sizeof room));
     }
     thrum__calls_drop(graph);
+    thrum__line_drop(graph);
     graph->conditions += condition;
     task->strong = (task->strong & ~THRUM__KIND_MASK) | kind | (thrum__is_special(task) ? THRUM__SLOW : 0);
     return 0;

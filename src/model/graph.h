@@ -134,7 +134,8 @@ struct thrum_graph {
     uint64_t edges;
     uint64_t conditions; /* tasks that are or were one */
     thrum__names *names;
-    struct thrum__kept *kept;         /* arguments that the graph owns, the newest first */
+    struct thrum__kept *kept; /* arguments that the graph owns, the newest first */
+    struct thrum__kept_room *kept_room;
     struct thrum__terms_table *terms; /* of special tasks; NULL: there are none */
 
     uintptr_t *list;
@@ -160,12 +161,21 @@ struct thrum_graph {
     _Atomic(char *) run_message; /* the sentence of the last run or freeze that failed */
     int64_t
         task_ns; /* how long a task takes on average, by the runs that were timed; 0: not known. Runs come in turn */
+    struct {
+        int64_t graph_ps, line_ps;      /* of a run by the edges and of one in line: its time for each task */
+        uint32_t graph_runs, line_runs; /* that were timed, up to some */
+        bool tried;                     /* whether it can be run in line: if so, there is `rest` */
+        thrum_task **rest;              /* room for all tasks: see model/line.c */
+    } line;
 };
 
 /* What a graph owns besides its tasks: an argument that is copied with the graph and freed with it. `counted` is told: +1 for a
- * copy, -1 for one that goes. NULL without memory. The content is the caller's to write; no pointers into itself. */
+ * copy, -1 for one that goes. `rest` is how much more belongs to it that is seldom looked at. NULL without memory. The content is
+ * the caller's to write; no pointers into itself. It begins 8 bytes into a cache line. */
 typedef void thrum__kept_fn(void *bytes, int by);
-void *thrum__graph_keep_room(thrum_graph *graph, size_t size, thrum__kept_fn *counted);
+void *thrum__graph_keep_room(thrum_graph *graph, size_t size, size_t rest, thrum__kept_fn *counted);
+/* That rest, aligned to 16. */
+void *thrum__kept_rest(const void *bytes);
 /* Calls `each` for those that were made with this function. */
 void thrum__graph_each_kept(thrum_graph *graph, thrum__kept_fn *counted, void (*each)(void *bytes, void *arg),
                             void *arg);
@@ -256,6 +266,15 @@ uint64_t thrum__task_count(const thrum_graph *graph);
  * forgets them: they are not what they were. */
 void thrum__calls_make(thrum_graph *graph);
 void thrum__calls_drop(thrum_graph *graph);
+
+/* Whether a frozen graph, which nobody else looks at meanwhile, can be run in the order of its tasks' creation (line.c); and
+ * forgets it: tasks are not what they were. */
+bool thrum__line_possible(thrum_graph *graph);
+void thrum__line_drop(thrum_graph *graph);
+/* The first `begun` tasks, at least one, have run in line, the last of them perhaps not to its end, and none of their successors
+ * has been told. Makes counters what they would be if all but that last one had completed. Those of the rest that are ready
+ * are in line.rest then: how many. */
+size_t thrum__line_break(thrum_graph *graph, uint64_t begun);
 
 /* "'name'" or "task 5 of graph 'g'", for messages. */
 const char *thrum__task_label(const thrum_task *task, char *room, size_t size);

@@ -31,14 +31,22 @@ typedef struct thrum__slab {
     size_t bytes;
 } thrum__slab;
 
-/* A copy of an argument. */
+/* An argument that the graph owns. Of those that are counted, which are run by the thousand, what a run needs lies side by side
+ * in rooms of their own, and this, with what a run does not need, elsewhere. */
 typedef struct thrum__kept {
     struct thrum__kept *older;
-    size_t size;
-    thrum__kept_fn
-        *counted; /* NULL: nobody wants to know; else it begins half a line into its memory, and `bytes` at a line */
-    _Alignas(16) char bytes[];
+    size_t size, rest_size;
+    thrum__kept_fn *counted; /* NULL: nobody wants to know, and the argument is in `rest` */
+    void *bytes;
+    _Alignas(16) char rest[];
 } thrum__kept;
+
+/* Where arguments lie side by side: each begins a cache line, with the address of its thrum__kept. */
+typedef struct thrum__kept_room {
+    struct thrum__kept_room *older;
+    char *memory;
+    size_t size, used;
+} thrum__kept_room;
 
 /* A copy that the graph owns, or NULL. */
 void *thrum__graph_keep(thrum_graph *graph, const void *bytes, size_t size);

@@ -111,7 +111,7 @@ static size_t bytes_held(const thrum_graph *graph)
     bytes += graph->names->capacity * sizeof(char *);
     bytes += thrum__nexts_bytes(graph);
     for (const thrum__kept *kept = graph->kept; kept; kept = kept->older)
-        bytes += sizeof *kept + kept->size;
+        bytes += sizeof *kept + kept->size + kept->rest_size;
     /* Of the chunks only what is used takes memory. */
     return bytes + thrum__task_count(graph) * sizeof(thrum_task) + graph->chunk_count * sizeof(thrum__chunk);
 }

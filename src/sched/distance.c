@@ -53,7 +53,8 @@ static thrum__cell *lay(const thrum__walk *walk, int first, int end, const int *
 {
     for (int i = first; i < end; i++)
         for (int n = 0; n < count; n++)
-            *to++ = (thrum__cell){(uint8_t)walk->order[i], (uint8_t)nodes[n]};
+            *to++ = (thrum__cell){(uint8_t)walk->order[i], (uint8_t)nodes[n],
+                                  n > 0 && walk->distance[nodes[n]] <= walk->distance[nodes[n - 1]]};
     return to;
 }
 

@@ -26,6 +26,7 @@ static inline double thrum__distance(double priority, double transfer, double al
 /* One list of the grid. */
 typedef struct thrum__cell {
     uint8_t bucket, node;
+    bool tied; /* with the one before: the same bucket, on a node that is just as near */
 } thrum__cell;
 
 typedef struct thrum__walk {

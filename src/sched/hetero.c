@@ -29,10 +29,12 @@ int thrum__hetero_begin(thrum__hetero *h, const thrum_world *world, int columns)
     h->lists = thrum__zalloc(lists * sizeof *h->lists);
     h->waiting = thrum__zalloc(lists * THRUM_ARCHS * sizeof *h->waiting);
     h->workers = thrum__zalloc((size_t)world->workers * sizeof *h->workers);
-    int err = h->buckets && h->lists && h->waiting && h->workers
+    h->looks = thrum__zalloc((size_t)world->workers * sizeof *h->looks);
+    int err = h->buckets && h->lists && h->waiting && h->workers && h->looks
                   ? thrum__idlers_begin(&h->idlers, world)
                   : thrum__fault(THRUM_ENOMEM, "no memory for %d buckets", THRUM__BUCKETS);
     if (!err) {
+        memset(h->looks, 0xff, (size_t)world->workers * sizeof *h->looks);
         sort_workers(h, world);
         err = thrum__hetero_read(h, world);
     }
@@ -47,6 +49,7 @@ void thrum__hetero_end(thrum__hetero *h)
     thrum__free(h->lists);
     thrum__free(h->waiting);
     thrum__free(h->workers);
+    thrum__free(h->looks);
     thrum__idlers_end(&h->idlers);
 }
 
@@ -139,16 +142,17 @@ static unsigned entitled(const thrum__bucket *bucket, unsigned set)
 /* ---- Waking ------------------------------------------------------------------------------------------------------- */
 
 /* An idle worker of these architectures that can run the job: one with empty hands rather than others, then one of the
- * node. */
-static int find_idle(const thrum__hetero *h, const thrum_world *world, const thrum_job *job, unsigned archs, int node)
+ * column's node. */
+static int find_idle(const thrum__hetero *h, const thrum_world *world, const thrum_job *job, unsigned archs, int column)
 {
     int found = THRUM_ANY_WORKER, best = -1;
     for (int i = 0; h->idlers.count && best < 3 && i < world->workers; i++) {
         int worker = (h->idlers.next + i) % world->workers;
         const thrum__idler *idler = &h->idlers.of[worker];
         const thrum_place *place = &world->place[worker];
-        int worth = (idler->in_hands == 0) * 2 + (node < 0 || place->node == node);
-        if (!idler->idle || !(archs >> place->arch & 1) || worth <= best || !world->can_run(world, job, worker))
+        int worth = (idler->in_hands == 0) * 2 + (h->columns == 1 || place->node == column);
+        if (!idler->idle || !(archs >> place->arch & 1) || worth <= best || !(h->looks[worker] >> column & 1) ||
+            !world->can_run(world, job, worker))
             continue;
         found = worker;
         best = worth;
@@ -156,29 +160,27 @@ static int find_idle(const thrum__hetero *h, const thrum_world *world, const thr
     return found;
 }
 
-static void wake_for(thrum__hetero *h, const thrum_world *world, const thrum_job *job, int number, unsigned set,
+/* False: nobody who would take it is idle. */
+static bool wake_for(thrum__hetero *h, const thrum_world *world, const thrum_job *job, int number, unsigned set,
                      int column)
 {
     const thrum__bucket *bucket = &h->buckets[number];
     unsigned first = entitled(bucket, set), then = 0;
-    int node = h->columns > 1 ? column : -1, worker = find_idle(h, world, job, first, node);
+    int worker = find_idle(h, world, job, first, column);
     for (int arch = 0; arch < THRUM_ARCHS; arch++)
         if ((set & ~first) >> arch & 1 && may_take(h, bucket, arch, set))
             then |= 1u << arch;
     if (worker == THRUM_ANY_WORKER && then)
-        worker = find_idle(h, world, job, then, node);
-    if (worker != THRUM_ANY_WORKER)
-        thrum__idlers_wake(&h->idlers, world, worker);
+        worker = find_idle(h, world, job, then, column);
+    return worker != THRUM_ANY_WORKER && thrum__idlers_wake(&h->idlers, world, worker);
 }
 
 static void wake_for_row(thrum__hetero *h, const thrum_world *world, int number, unsigned set)
 {
-    for (int column = 0; column < h->columns; column++) {
+    bool woken = false;
+    for (int column = 0; column < h->columns && !woken; column++) {
         const thrum_job *job = h->lists[number * h->columns + column].of[set].first;
-        if (job) {
-            wake_for(h, world, job, number, set, column);
-            return;
-        }
+        woken = job && wake_for(h, world, job, number, set, column);
     }
 }
 
@@ -222,35 +224,64 @@ void thrum__hetero_put(thrum__hetero *h, const thrum_world *world, thrum_job *jo
         wake_for(h, world, job, number, set, column);
 }
 
-thrum_job *thrum__hetero_take(thrum__hetero *h, const thrum_world *world, int worker, int number, int column)
+static thrum_job *find(const thrum__hetero *h, const thrum_world *world, int worker, int number, int column,
+                       unsigned *its_set)
 {
-    int arch = (int)world->place[worker].arch, list = number * h->columns + column;
+    int arch = (int)world->place[worker].arch;
+    const thrum__shelf *list = &h->lists[number * h->columns + column];
+    thrum_job *oldest = NULL;
     if (!thrum__hetero_has(h, number, column, arch))
         return NULL;
-    thrum_job *oldest = NULL;
-    unsigned its_set = 0;
     for (unsigned set = 1; set < THRUM__ARCH_SETS; set++) {
-        const thrum__list *jobs = &h->lists[list].of[set];
-        if (!(set >> arch & 1) || !jobs->first || !may_take(h, &h->buckets[number], arch, set))
+        if (!(set >> arch & 1) || !list->of[set].first || !may_take(h, &h->buckets[number], arch, set))
             continue;
-        thrum_job *job = thrum__list_first_for(jobs, world, worker);
+        thrum_job *job = thrum__list_first_for(&list->of[set], world, worker);
         if (job && (!oldest || thrum__older(job, oldest))) {
             oldest = job;
-            its_set = set;
+            *its_set = set;
         }
     }
-    if (!oldest)
-        return NULL;
-    thrum__list_remove(&h->lists[list].of[its_set], oldest);
-    count(h, number, column, its_set, -1);
     return oldest;
 }
 
-void thrum__hetero_popped(thrum__hetero *h, const thrum_world *world, int worker, const thrum_job *job)
+const thrum_job *thrum__hetero_find(const thrum__hetero *h, const thrum_world *world, int worker, int number,
+                                    int column)
+{
+    unsigned set = 0;
+    return find(h, world, worker, number, column, &set);
+}
+
+thrum_job *thrum__hetero_take(thrum__hetero *h, const thrum_world *world, int worker, int number, int column)
+{
+    unsigned set = 0;
+    thrum_job *job = find(h, world, worker, number, column, &set);
+    if (!job)
+        return NULL;
+    thrum__list_remove(&h->lists[number * h->columns + column].of[set], job);
+    count(h, number, column, set, -1);
+    return job;
+}
+
+void thrum__hetero_popped(thrum__hetero *h, const thrum_world *world, int worker, const thrum_job *job,
+                          uint64_t columns)
 {
     thrum__idlers_popped(&h->idlers, worker, job);
+    h->looks[worker] = columns;
     if (job && h->idlers.count)
         pass_on(h, world);
+}
+
+/* It was refused when it asked ahead of time: now it may look into all columns. */
+static void look_again(thrum__hetero *h, const thrum_world *world, int worker)
+{
+    bool something = false;
+    if (h->looks[worker] == THRUM__ALL_COLUMNS || world->is_ahead(world, worker))
+        return;
+    h->looks[worker] = THRUM__ALL_COLUMNS;
+    for (int number = 0; number < h->count; number++)
+        something |= h->buckets[number].waiting[world->place[worker].arch] > 0;
+    if (something)
+        thrum__idlers_wake(&h->idlers, world, worker);
 }
 
 /* ---- Learning ----------------------------------------------------------------------------------------------------- */
@@ -287,6 +318,7 @@ static void sample(thrum__hetero *h, const thrum_world *world, thrum__bucket *bu
 void thrum__hetero_done(thrum__hetero *h, const thrum_world *world, const thrum_job *job, int worker, double seconds)
 {
     thrum__idlers_done(&h->idlers, worker);
+    look_again(h, world, worker);
     thrum__bucket *bucket = &h->buckets[thrum__hetero_bucket(h, job)];
     if (seconds < 0 || !is_sample(++bucket->done))
         return;

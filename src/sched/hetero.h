@@ -17,7 +17,9 @@
  * **Nobody starves.** The *entitled* workers of a job are those of F if F can run it, else all that can: they may take
  * it whatever the bound. For each job that waits, one of the entitled is not idle (policy_queue.h): a push wakes one
  * if all that could take it are idle; one becomes idle only when refused, so when there is nothing that it is entitled
- * to. When a bucket's F changes, the idle workers of the new one are woken.
+ * to. When a bucket's F changes, the idle workers of the new one are woken. A worker that asks ahead of time
+ * (thrum_world.is_ahead) may be refused what it would get later, in columns that it did not look into (`looks`). To the
+ * others it counts as not idle: as soon as it is done with what it had, it is woken and looks into all.
  *
  * **Automatic settings.** For what the user does not say, F is the architecture that is expected to be the quickest,
  * and S how much quicker; an architecture's order begins with the buckets in which it has the greatest advantage over
@@ -29,6 +31,8 @@
 #define THRUM_SCHED_HETERO_H
 
 #include "sched/policy_queue.h"
+
+#define THRUM__ALL_COLUMNS UINT64_MAX
 
 enum { THRUM__BUCKETS = 64, THRUM__BUCKET_NAME = 32, THRUM__NO_ARCH = -1 };
 
@@ -62,6 +66,7 @@ typedef struct thrum__hetero {
     int first[THRUM_ARCHS + 1]; /* where those of an architecture begin */
     bool given_order[THRUM_ARCHS];
     thrum__idlers idlers;
+    uint64_t *looks;                  /* by worker: the columns that it would look into if it were woken, as bits */
     int8_t by_number[THRUM__BUCKETS]; /* bucket + 1 of a number; 0: not there yet */
     struct {
         const thrum_codelet *codelet;
@@ -95,10 +100,13 @@ static inline bool thrum__hetero_has(const thrum__hetero *h, int bucket, int col
     return h->waiting[(bucket * h->columns + column) * THRUM_ARCHS + arch];
 }
 
-/* The oldest job in the list that the worker can run and may take, taken out of it; NULL: there is none. */
+/* The oldest job in the list that the worker can run and may take; and the same, taken out of it. NULL: there is none. */
+const thrum_job *thrum__hetero_find(const thrum__hetero *h, const thrum_world *world, int worker, int bucket,
+                                    int column);
 thrum_job *thrum__hetero_take(thrum__hetero *h, const thrum_world *world, int worker, int bucket, int column);
-/* The worker has got this, or was refused with NULL. */
-void thrum__hetero_popped(thrum__hetero *h, const thrum_world *world, int worker, const thrum_job *job);
+/* The worker has got this, or was refused with NULL, after it had looked into these columns. */
+void thrum__hetero_popped(thrum__hetero *h, const thrum_world *world, int worker, const thrum_job *job,
+                          uint64_t columns);
 void thrum__hetero_done(thrum__hetero *h, const thrum_world *world, const thrum_job *job, int worker, double seconds);
 
 /* The bucket of this name; it is made if it is not there. */

@@ -7,7 +7,7 @@
 
 #include "base/device_list.h"
 #include "base/fault.h"
-#include "sched/perf_int.h"
+#include "model/arch.h"
 #include "sched/policy_settings.h"
 
 #include <stdio.h>
@@ -76,7 +76,7 @@ static int check_fastest(const thrum__hetero *h)
         int fastest = h->buckets[i].given_fastest;
         if (fastest == THRUM__NO_ARCH || !h->given_order[fastest] || h->buckets[i].given_place[fastest] >= 0)
             continue;
-        const char *name = thrum__perf_arch_name((enum thrum_arch)fastest);
+        const char *name = thrum__arch_name((enum thrum_arch)fastest);
         return thrum__fault(
             THRUM_EOPTION,
             "'fastest.%s=%s', but order.%s leaves the bucket '%s' out: an architecture that cannot run a "

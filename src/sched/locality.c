@@ -27,6 +27,16 @@ static void clear(thrum__locality *locality, int nodes)
     }
 }
 
+static uint64_t where(const thrum_world *world, const thrum_data *data)
+{
+    uint64_t nodes = 0;
+    if (world->where)
+        return world->where(world, data);
+    for (int node = 0; node < world->nodes; node++)
+        nodes |= (uint64_t)world->is_on(world, data, node) << node;
+    return nodes;
+}
+
 /* Doubles: squares of sizes do not fit into integers. Sums of sizes are whole numbers below 2^53, and so exact. */
 static void add(thrum__locality *locality, const thrum_world *world, const thrum_job_data *data)
 {
@@ -35,9 +45,8 @@ static void add(thrum__locality *locality, const thrum_world *world, const thrum
     locality->pieces++;
     locality->written_pieces += writes;
     *(writes ? &locality->written : &locality->read) += bytes;
-    for (int node = 0; node < locality->nodes; node++) {
-        if (!world->is_on(world, data->data, node))
-            continue;
+    for (uint64_t nodes = where(world, data->data); nodes; nodes &= nodes - 1) {
+        int node = __builtin_ctzll(nodes);
         if (writes) {
             locality->written_on[node] += bytes;
             locality->squares_on[node] += bytes * bytes;

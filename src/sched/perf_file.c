@@ -25,6 +25,7 @@
 #include "base/alloc.h"
 #include "base/fault.h"
 #include "base/options.h"
+#include "model/arch.h"
 #include "sys/clock.h"
 
 #include <ctype.h>
@@ -39,12 +40,6 @@
 #include <unistd.h>
 
 enum { LOCK_TRIES = 200, LOCK_PAUSE_NS = 5000000 };
-
-const char *thrum__perf_arch_name(enum thrum_arch arch)
-{
-    static const char *const names[THRUM_ARCHS] = {[THRUM_ARCH_CPU] = "cpu", [THRUM_ARCH_EMU] = "emu"};
-    return names[arch];
-}
 
 uint64_t thrum__perf_stat_number(const thrum__perf_stat *stat)
 {
@@ -154,7 +149,7 @@ static void write_row(thrum__perf_row *row, void *ctx)
     if (stat->count + (uint64_t)stat->asides == 0)
         return;
     write_name(w->file, row->family->name);
-    fprintf(w->file, " %s %llx %llu %llu %llu %llu %llu", thrum__perf_arch_name(row->family->arch),
+    fprintf(w->file, " %s %llx %llu %llu %llu %llu %llu", thrum__arch_name(row->family->arch),
             (unsigned long long)row->footprint, (unsigned long long)llround(row->bytes),
             (unsigned long long)stat->count, (unsigned long long)stat->dropped,
             stat->count ? in_picoseconds(stat->mean) : 0, stat->count ? in_picoseconds(sqrt(stat->variance)) : 0);

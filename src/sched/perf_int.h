@@ -106,9 +106,8 @@ int thrum__perf_lock_file(const char *path, int *lock);
 /* Reads, puts together, and writes all. A file that is none is moved aside, to PATH.broken. With both locks. */
 int thrum__perf_write(const char *path);
 
-/* What both halves share: a worker's kind as a word; a number that stands for a row as the file has it, never 0; and a
+/* What both halves share: a number that stands for a row as the file has it, never 0; and a
  * sentence for what the system refused. */
-const char *thrum__perf_arch_name(enum thrum_arch arch);
 uint64_t thrum__perf_stat_number(const thrum__perf_stat *stat);
 int thrum__perf_cannot(const char *what, const char *path);
 

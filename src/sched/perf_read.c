@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/fault.h"
+#include "model/arch.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -77,12 +78,10 @@ static bool decode_name(char *name)
 
 static bool read_arch(const char *word, enum thrum_arch *arch)
 {
-    for (int i = 0; word && i < THRUM_ARCHS; i++)
-        if (strcmp(word, thrum__perf_arch_name((enum thrum_arch)i)) == 0) {
-            *arch = (enum thrum_arch)i;
-            return true;
-        }
-    return false;
+    int named = word ? thrum__arch_named(word) : -1;
+    if (named >= 0)
+        *arch = (enum thrum_arch)named;
+    return named >= 0;
 }
 
 static bool read_samples(char *rest, thrum__perf_stat *stat)

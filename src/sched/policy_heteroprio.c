@@ -33,7 +33,7 @@ static thrum_job *pop(void *state, const thrum_world *world, int worker)
     thrum_job *job = NULL;
     for (int i = 0; !job && i < h->order_count[arch]; i++)
         job = thrum__hetero_take(h, world, worker, h->order[arch][i], 0);
-    thrum__hetero_popped(h, world, worker, job);
+    thrum__hetero_popped(h, world, worker, job, THRUM__ALL_COLUMNS);
     return job;
 }
 

@@ -2,7 +2,11 @@
  *
  * laheteroprio: heteroprio with an eye on where data is. Each bucket has a list for each memory node. A push asks a
  * formula (locality.h) on which node the job would find the most of its data, and appends the job to that node's list;
- * a pop walks through the grid in an order that was laid out before for the worker's node (distance.h).
+ * a pop walks through the grid in an order that was laid out before for the worker's node (distance.h). Lists of the same
+ * bucket on nodes that are as near as each other are one to it: it takes the oldest job.
+ *
+ * A worker that asks ahead of time, having something else to begin first, looks into its own and near lists only: a job
+ * whose data is far is left to those who have it, until somebody has nothing else to do.
  *
  * Bramas, "Impact study of data locality on task-based applications through the Heteroprio scheduler", PeerJ Computer
  * Science 5:e190, 2019.
@@ -38,11 +42,11 @@ typedef struct laheteroprio {
     int block[THRUM_ARCHS], near[THRUM_ARCHS]; /* l and S */
     double *transfer;                          /* distances, by two nodes */
     thrum__cell *walks;                        /* by node, then architecture */
-    int walk_length[THRUM_ARCHS];
-    unsigned laid;                  /* the version of the orders that the walks were laid for */
-    int *priorities;                /* by node and bucket, while walks are laid */
-    uint64_t archs_on[THRUM_ARCHS]; /* the nodes that have workers of an architecture, as bits */
-    int turn[THRUM__FORMULAS];      /* where ties are spread from */
+    unsigned laid;                             /* the version of the orders that the walks were laid for */
+    uint64_t *near_nodes;                      /* by worker, as bits; with its own */
+    int *priorities;                           /* by node and bucket, while walks are laid */
+    uint64_t archs_on[THRUM_ARCHS];            /* the nodes that have workers of an architecture, as bits */
+    int turn[THRUM__FORMULAS];                 /* where ties are spread from */
     uint64_t pushed, stolen, bmd[THRUM__FORMULAS], used[THRUM__FORMULAS];
 } laheteroprio;
 
@@ -108,6 +112,8 @@ static int read_settings(laheteroprio *la, const thrum_world *world)
     }
     while (!err && thrum__setting_next(&rest, &setting, &err))
         err = read_one(la, &setting);
+    for (int arch = 0; arch < THRUM_ARCHS; arch++)
+        la->near[arch] = la->near[arch] < world->nodes - 1 ? la->near[arch] : world->nodes - 1;
     return err;
 }
 
@@ -118,6 +124,7 @@ static void release(laheteroprio *la)
     thrum__free(la->transfer);
     thrum__free(la->walks);
     thrum__free(la->priorities);
+    thrum__free(la->near_nodes);
 }
 
 static int allocate(laheteroprio *la, const thrum_world *world)
@@ -129,7 +136,8 @@ static int allocate(laheteroprio *la, const thrum_world *world)
     la->transfer = thrum__zalloc(nodes * nodes * sizeof *la->transfer);
     la->walks = thrum__zalloc(nodes * THRUM_ARCHS * THRUM__BUCKETS * nodes * sizeof *la->walks);
     la->priorities = thrum__zalloc(nodes * THRUM__BUCKETS * sizeof *la->priorities);
-    return la->transfer && la->walks && la->priorities
+    la->near_nodes = thrum__zalloc((size_t)world->workers * sizeof *la->near_nodes);
+    return la->transfer && la->walks && la->priorities && la->near_nodes
                ? 0
                : thrum__fault(THRUM_ENOMEM, "no memory for the walks of %d memory nodes", world->nodes);
 }
@@ -186,6 +194,21 @@ static void find_distances(const laheteroprio *la, const thrum_world *world, int
     }
 }
 
+/* How many cells of a walk are of the own and of near nodes: they come first. And which nodes those are, as bits. */
+static int near_cells(const laheteroprio *la, int arch)
+{
+    return la->hetero.order_count[arch] * (1 + la->near[arch]);
+}
+
+static uint64_t find_near(const laheteroprio *la, const thrum_world *world, const thrum_place *place)
+{
+    const thrum__cell *cell = walk_of(la, world->nodes, place->node, (int)place->arch);
+    uint64_t nodes = 0;
+    for (int i = 0; i < near_cells(la, (int)place->arch); i++)
+        nodes |= UINT64_C(1) << cell[i].node;
+    return nodes;
+}
+
 static void lay_walks(laheteroprio *la, const thrum_world *world)
 {
     find_priorities(la, world);
@@ -200,11 +223,12 @@ static void lay_walks(laheteroprio *la, const thrum_world *world)
                                       .buckets = la->hetero.order_count[arch],
                                       .near = la->near[arch],
                                       .block = la->block[arch]};
-            la->walk_length[arch] = walk.buckets * world->nodes;
             if (la->archs_on[arch] >> node & 1)
                 thrum__walk_lay(&walk, walk_of(la, world->nodes, node, arch));
         }
     }
+    for (int worker = 0; worker < world->workers; worker++)
+        la->near_nodes[worker] = find_near(la, world, &world->place[worker]);
     la->laid = la->hetero.version;
 }
 
@@ -284,24 +308,39 @@ static void count_changes(laheteroprio *la, const thrum_world *world, const thru
     }
 }
 
+/* The first of these cells that has something for the worker; of several that are as near, the one with the oldest job. */
+static const thrum__cell *find_cell(const laheteroprio *la, const thrum_world *world, int worker,
+                                    const thrum__cell *cell, int count)
+{
+    const thrum__cell *found = NULL;
+    const thrum_job *oldest = NULL;
+    for (const thrum__cell *end = cell + count; cell < end && (!found || cell->tied); cell++) {
+        const thrum_job *job = thrum__hetero_find(&la->hetero, world, worker, cell->bucket, cell->node);
+        if (!job || (oldest && thrum__older(oldest, job)))
+            continue;
+        oldest = job;
+        found = cell;
+    }
+    return found;
+}
+
 static thrum_job *pop(void *state, const thrum_world *world, int worker)
 {
     laheteroprio *la = state;
-    const thrum_place *place = &world->place[worker];
     thrum_job *job = NULL;
+    const thrum_place *place = &world->place[worker];
+    int arch = (int)place->arch, own = place->node;
+    bool ahead = world->is_ahead && world->is_ahead(world, worker);
     if (la->laid != la->hetero.version)
         lay_walks(la, world);
-    const thrum__cell *cell = walk_of(la, world->nodes, place->node, (int)place->arch);
-    const thrum__cell *last = cell + la->walk_length[place->arch];
-    for (; !job && cell < last; cell++) {
-        if (!thrum__hetero_has(&la->hetero, cell->bucket, cell->node, (int)place->arch))
-            continue;
+    int count = ahead ? near_cells(la, arch) : la->hetero.order_count[arch] * world->nodes;
+    const thrum__cell *cell = find_cell(la, world, worker, walk_of(la, world->nodes, own, arch), count);
+    if (cell) {
         job = thrum__hetero_take(&la->hetero, world, worker, cell->bucket, cell->node);
-        la->stolen += job && cell->node != place->node;
+        la->stolen += cell->node != own;
+        count_changes(la, world, job, own);
     }
-    if (job)
-        count_changes(la, world, job, place->node);
-    thrum__hetero_popped(&la->hetero, world, worker, job);
+    thrum__hetero_popped(&la->hetero, world, worker, job, ahead ? la->near_nodes[worker] : THRUM__ALL_COLUMNS);
     return job;
 }
 

@@ -3,7 +3,6 @@
 
 #include "base/device_list.h"
 #include "base/fault.h"
-#include "sched/perf_int.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -109,12 +108,4 @@ int thrum__setting_number(const char *key, const char *value, double least, doub
         return thrum__fault(THRUM_EOPTION, "'%s=%.60s': that must be a number from %g to %g", key, value, least, most);
     *number = read;
     return 0;
-}
-
-int thrum__arch_named(const char *name)
-{
-    for (int arch = 0; arch < THRUM_ARCHS; arch++)
-        if (strcmp(name, thrum__perf_arch_name((enum thrum_arch)arch)) == 0)
-            return arch;
-    return -1;
 }

@@ -7,6 +7,8 @@
 
 #include <thrum/policy.h>
 
+#include "model/arch.h"
+
 /* All keys are in the policy's table and none comes twice: 0 or THRUM_EOPTION with a sentence. */
 int thrum__policy_settings_check(const thrum_policy *policy, const char *settings);
 
@@ -15,8 +17,5 @@ const char *thrum__policy_settings_of(const char *text);
 
 /* A decimal number from `least` (not negative) to `most`: 0 or THRUM_EOPTION with a sentence that names the key; then nothing is written. */
 int thrum__setting_number(const char *key, const char *value, double least, double most, double *number);
-
-/* The architecture of this name ("cpu", "emu"); -1 for what is none. */
-int thrum__arch_named(const char *name);
 
 #endif

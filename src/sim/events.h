@@ -111,4 +111,25 @@ static inline void thrum__events_again(thrum__events *events, double time)
                        (thrum__event_key){thrum__event_bits(time), events->number++ * THRUM__EVENT_PLACES + place});
 }
 
+/* ---- Places of the caller's choosing ------------------------------------------------------------------------------- */
+
+/* Instead of scheduling and taking: each place has one event or none, which can be moved. `number` decides among equal times: the
+ * lowest comes first. place < room, number < THRUM__EVENT_NUMBERS, time >= 0. */
+static inline void thrum__events_put(thrum__events *events, uint64_t place, double time, uint64_t number)
+{
+    /* -0.0 + 0.0 is 0.0: the bits of -0.0 would be beyond all others. */
+    thrum__events_play(events, place,
+                       (thrum__event_key){thrum__event_bits(time + 0.0), number * THRUM__EVENT_PLACES + place});
+}
+
+static inline void thrum__events_remove(thrum__events *events, uint64_t place)
+{
+    thrum__events_play(events, place, (thrum__event_key){UINT64_MAX, UINT64_MAX});
+}
+
+static inline bool thrum__events_any(const thrum__events *events)
+{
+    return events->times[1] != UINT64_MAX;
+}
+
 #endif

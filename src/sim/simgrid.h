@@ -53,8 +53,7 @@ typedef struct thrum__simgrid_job {
     void *ctx;
 } thrum__simgrid_job;
 
-/* 0; what `done` returned; THRUM_ESYSTEM with a sentence: there is no SimGrid engine here, or it failed.
- * Without runs it only looks whether there is one. */
+/* 0; what `done` returned; THRUM_ESYSTEM with a sentence: there is no SimGrid engine here, or it failed. */
 int thrum__simgrid_simulate(const thrum__simgrid_job *job);
 
 #endif

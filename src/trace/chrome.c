@@ -81,9 +81,10 @@ int thrum__chrome_write(const char *path, const thrum__track *tracks, size_t cou
     unsigned long long lost = 0;
     for (size_t i = 0; i < count; i++)
         lost += thrum__ring_lost(tracks[i].ring);
-    fprintf(out,
-            "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"thrum\":\"%s\",\"lost_events\":\"%llu\"},\"traceEvents\":[",
-            thrum_version(), lost);
+    fprintf(
+        out,
+        "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"thrum\":\"%s\",\"format\":\"1\",\"lost_events\":\"%llu\"},\"traceEvents\":[",
+        thrum_version(), lost);
     for (size_t i = 0; i < count; i++)
         put_track(out, &tracks[i], begin, i ? "," : "");
     fputs("\n]}\n", out);

@@ -403,7 +403,8 @@ static const thrum_codelet nesting = {.name = "nesting", .cpu = run_flow_inside}
 /* Whoever waits does what was put aside for it. */
 TEST(kernels_on_processors_may_wait_for_flows_of_their_own)
 {
-    static const char *const policies[] = {"fifo", "prio", "random", "ws", "lws", "dmda", "dmdas"};
+    static const char *const policies[] = {"fifo", "prio",  "random",     "ws",          "lws",
+                                           "dmda", "dmdas", "heteroprio", "laheteroprio"};
     for (size_t p = 0; p < sizeof policies / sizeof policies[0]; p++) {
         thrum_executor *ex = executor_of(policies[p], "cpu:1,emu:1");
         nested_on = ex;
@@ -472,10 +473,74 @@ TEST(in_timing_mode_kernels_only_take_their_time)
     end(ex);
 }
 
+/* ---- What policies are told ------------------------------------------------------------------------------------------------- */
+
+/* fifo, but what is pushed is fetched to node 1, and how long that would take is asked before and after. */
+static struct {
+    const thrum_policy *inner;
+    double before, after;
+} fetching;
+
+static int fetching_begin(void *state, const thrum_world *world)
+{
+    return fetching.inner->begin ? fetching.inner->begin(state, world) : 0;
+}
+
+static void fetching_end(void *state, const thrum_world *world)
+{
+    if (fetching.inner->end)
+        fetching.inner->end(state, world);
+}
+
+static void fetching_push(void *state, const thrum_world *world, thrum_job *job, int from)
+{
+    fetching.before = world->transfer_seconds(world, job, 1);
+    world->prefetch(world, job, 1);
+    fetching.after = world->transfer_seconds(world, job, 1);
+    fetching.inner->push(state, world, job, from);
+}
+
+static thrum_job *fetching_pop(void *state, const thrum_world *world, int worker)
+{
+    return fetching.inner->pop(state, world, worker);
+}
+
+static void fetching_done(void *state, const thrum_world *world, const thrum_job *job, int worker, double seconds)
+{
+    if (fetching.inner->done)
+        fetching.inner->done(state, world, job, worker, seconds);
+}
+
+TEST(what_is_on_its_way_to_a_node_counts_as_there)
+{
+    static thrum_policy policy = {.name = "fetching",
+                                  .begin = fetching_begin,
+                                  .end = fetching_end,
+                                  .push = fetching_push,
+                                  .pop = fetching_pop,
+                                  .done = fetching_done};
+    static double x[N];
+    fetching.inner = thrum_policy_find("fifo");
+    policy.state_bytes = fetching.inner->state_bytes;
+    assert_int_equal(thrum_policy_register(&policy), 0);
+    thrum_executor *ex = executor_of("fetching", "cpu:1,emu:1;link=1MB/s;latency=1ms");
+    thrum_data *data = thrum_data_vector(ex, x, N, sizeof *x);
+    thrum_flow *flow = thrum_flow_new(ex);
+    assert_true(data && flow);
+    assert_int_equal(thrum_insert(flow, &twice_emu, THRUM_RW(data)), 0);
+    assert_flow(flow);
+    thrum_flow_free(flow);
+    assert_true(fetching.before > 0.008 && fetching.before < 0.010); /* 1 ms, and 8000 bytes */
+    assert_true(fetching.after == 0);
+    assert_int_equal(thrum_data_unregister(data), 0);
+    end(ex);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_policy_gives_tasks_to_processors),
+        cmocka_unit_test(what_is_on_its_way_to_a_node_counts_as_there),
         cmocka_unit_test(data_goes_to_a_device_and_comes_back),
         cmocka_unit_test(results_stay_on_a_device_while_nobody_else_wants_them),
         cmocka_unit_test(what_does_not_fit_together_runs_one_after_the_other),

@@ -236,7 +236,8 @@ TEST(a_kernel_on_a_device_fails_its_flow)
 
 TEST(a_device_that_breaks_fails_the_flow_and_others_go_on)
 {
-    static const char *const policies[] = {"fifo", "prio", "random", "ws", "lws", "dmda", "dmdas", "test-stack"};
+    static const char *const policies[] = {"fifo", "prio",  "random",     "ws",           "lws",
+                                           "dmda", "dmdas", "heteroprio", "laheteroprio", "test-stack"};
     for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
         thrum_executor *ex = executor_of(policies[i], "cpu:2,emu:2;fail=3");
         int err = 0;

@@ -29,7 +29,8 @@ static const thrum_codelet inc_cpu = {.name = "inc_cpu", .cpu = increment};
 static const thrum_codelet inc_emu = {.name = "inc_emu", .emu = increment};
 static const thrum_codelet acc = {.name = "acc", .cpu = accumulate, .emu = accumulate};
 
-static const char *const policies[] = {"fifo", "prio", "random", "ws", "lws", "dmda", "dmdas"};
+static const char *const policies[] = {"fifo", "prio",  "random",     "ws",          "lws",
+                                       "dmda", "dmdas", "heteroprio", "laheteroprio"};
 enum { POLICIES = sizeof policies / sizeof policies[0] };
 
 static thrum_executor *executor_of(const char *policy, const char *devices)

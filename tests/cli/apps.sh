@@ -54,6 +54,10 @@ for app in $apps; do
         expect 0 $app ${!small} --devices $devices --json
         [ $app = kmeans ] || [ "$(number tasks)" = "$(number tasks_inserted)" ] || trouble "not as many tasks as were inserted"
     done
+    expect 0 $app ${!small} --policy prio --workload "$folder/$app.workload"
+    is_right
+    [ "$(head -n 1 "$folder/$app.workload")" = "thrum-workload 1" ] || trouble "no workload was written"
+    grep -q "^task $app-.* work=.* seconds.cpu=" "$folder/$app.workload" || trouble "no task was measured"
     expect 0 $app ${!small} --no-check
     says "check      none"
     expect 0 $app ${!small} --devices "cpu:2,emu:2;link=1GB/s" --mode timing --json
@@ -80,6 +84,8 @@ for app in $apps; do
     complains "--memory is for devices, and there are none"
 
     # A task's data that fits nowhere is an error, and says so.
+    expect 1 $app ${!small} --workload "$folder/no/such/file"
+    complains "cannot be written: No such file"
     expect 1 $app ${!small} --devices emu:1 --memory 64B
     complains "thrum $app: "
     # So is a device that breaks.

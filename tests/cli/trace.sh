@@ -38,6 +38,9 @@ for text in '"makespan_us": 100.0' '"tasks": 4' '"occupancy": 0.65' '"name": "wo
     says "$text"
 done
 
+sed 's/"lost_events":"0"/"format":"7","lost_events":"0"/' run.json >other.json
+expect 1 trace summary other.json
+complains "other.json:1: a trace in format 7, written by thrum 0.1.0; this thrum reads format 1"
 sed 's/"lost_events":"0"/"lost_events":"12"/' run.json >lost.json
 expect 0 trace summary - <lost.json
 says "12 events were overwritten"

@@ -31,11 +31,11 @@ complains "usage: thrum VERB"
 expect 2 grpah
 is_silent
 complains "unknown verb 'grpah'; did you mean 'graph'?"
-complains "info, graph, trace, loop-sim, cholesky, qr, life, kmeans, bench, tour"
+complains "info, graph, trace, loop-sim, sim, cholesky, qr, life, kmeans, bench, tour"
 
 expect 2 zzzzzzzz
 complains "unknown verb 'zzzzzzzz'"
-complains "info, graph, trace, loop-sim, cholesky, qr, life, kmeans, bench, tour"
+complains "info, graph, trace, loop-sim, sim, cholesky, qr, life, kmeans, bench, tour"
 ! grep -q 'did you mean' "$folder/errors" || trouble "suggests a word for one that is like none"
 
 expect 2 --verison

@@ -92,6 +92,14 @@ static inline bool fake_is_on(const thrum_world *world, const thrum_data *data, 
     return fake->on[(const char *)data - fake->pieces][node];
 }
 
+static inline uint64_t fake_where(const thrum_world *world, const thrum_data *data)
+{
+    uint64_t nodes = 0;
+    for (int node = 0; node < world->nodes; node++)
+        nodes |= (uint64_t)fake_is_on(world, data, node) << node;
+    return nodes;
+}
+
 static inline double fake_link_seconds(const thrum_world *world, int from, int to, size_t bytes)
 {
     return from == to ? 0 : fake_of(world)->second_per_byte[from][to] * (double)bytes;
@@ -112,6 +120,11 @@ static inline double fake_transfer_seconds(const thrum_world *world, const thrum
             sum += best < 0 ? 0 : best;
     }
     return sum;
+}
+
+static inline bool fake_is_ahead(const thrum_world *world, int worker)
+{
+    return fake_of(world)->in_hand[worker][0] != NULL;
 }
 
 static inline void fake_prefetch(const thrum_world *world, thrum_job *job, int node)
@@ -152,7 +165,9 @@ static inline void fake_make(fake_world *fake, const thrum_policy *policy, int c
                                    .seconds = fake_seconds,
                                    .transfer_seconds = fake_transfer_seconds,
                                    .is_on = fake_is_on,
+                                   .where = fake_where,
                                    .link_seconds = fake_link_seconds,
+                                   .is_ahead = fake_is_ahead,
                                    .prefetch = fake_prefetch,
                                    .wake = fake_wake},
                          .random = random_new(seed),

@@ -103,6 +103,17 @@ TEST(extreme_walks_go_row_by_row_and_column_by_column)
     check_walk(&(thrum__walk){3, 0, distance, upwards, 4, 0, 1}, column); /* nobody is near */
 }
 
+/* Node 1's walk: home alone is near, 2 and 3 are as far as each other, 4 is farther. */
+TEST(lists_of_one_bucket_are_tied_where_nodes_are_as_near)
+{
+    static const double distance[] = {0.5, 0, 1, 1, 2};
+    static const bool tied[] = {false, false, false, false, false, true, false, false, true, false};
+    thrum__cell cells[COUNT_OF(tied)];
+    thrum__walk_lay(&(thrum__walk){5, 1, distance, upwards, 2, 1, 1}, cells);
+    for (size_t i = 0; i < COUNT_OF(tied); i++)
+        assert_int_equal(cells[i].tied, tied[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -112,6 +123,7 @@ int main(void)
         cmocka_unit_test(table_3b_of_the_paper),
         cmocka_unit_test(table_3b_with_the_distances_of_table_3a),
         cmocka_unit_test(tables_3c_and_3d_of_the_paper),
+        cmocka_unit_test(lists_of_one_bucket_are_tied_where_nodes_are_as_near),
         cmocka_unit_test(extreme_walks_go_row_by_row_and_column_by_column),
     };
     return RUN_TESTS(tests, 20);

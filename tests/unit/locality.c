@@ -105,6 +105,14 @@ TEST(modes_count_as_reads_as_writes_or_not_at_all)
     }
 }
 
+TEST(a_world_that_cannot_tell_all_nodes_at_once_is_asked_for_each)
+{
+    static const char *const hosts[3] = {"A", "AB", "B"};
+    fake.world.where = NULL;
+    assert_int_equal(winners("A/R/1 B/W/1", hosts, THRUM__LS_SDH2), MN1);
+    fake.world.where = fake_where;
+}
+
 TEST(data_that_was_never_written_is_on_no_node)
 {
     static const char *const nowhere[3] = {"", "", ""}, *const partly[3] = {"", "A", ""};
@@ -171,6 +179,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table_1_of_the_paper),
         cmocka_unit_test(modes_count_as_reads_as_writes_or_not_at_all),
+        cmocka_unit_test(a_world_that_cannot_tell_all_nodes_at_once_is_asked_for_each),
         cmocka_unit_test(data_that_was_never_written_is_on_no_node),
         cmocka_unit_test(costs_are_compared_with_a_tolerance),
         cmocka_unit_test(squares_of_large_sizes_do_not_overflow),

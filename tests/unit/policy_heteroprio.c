@@ -435,6 +435,79 @@ TEST(l_decides_between_locality_and_priority)
     }
 }
 
+/* Nodes 2 and 3 are as far from node 1 as each other, home is nearer. */
+TEST(of_lists_that_are_as_near_the_one_with_the_oldest_job_comes_first)
+{
+    static const int nodes[] = {3, 2, 3, 0};
+    begin("laheteroprio", 1, 3, "formula=ls_sdh");
+    fake_job jobs[4];
+    for (int i = 0; i < 4; i++) {
+        jobs[i] = reader_and_writer(2 * i, 10, nodes[i], 5, nodes[i]);
+        fake_push(&fake, &jobs[i], THRUM_ANY_WORKER);
+    }
+    assert_ptr_equal(fake_pop(&fake, 1), &jobs[3]);
+    for (int i = 0; i < 3; i++)
+        assert_ptr_equal(fake_pop(&fake, 1), &jobs[i]);
+    fake_end(&fake);
+}
+
+/* Worker 1, of node 1, has something to begin first. */
+TEST(who_asks_ahead_of_time_leaves_to_others_what_is_far)
+{
+    begin("laheteroprio", 1, 2, "formula=ls_sdh");
+    fake_job far = reader_and_writer(0, 10, 2, 5, 2), home = reader_and_writer(2, 10, 0, 5, 0);
+    fake_job own = reader_and_writer(4, 10, 1, 5, 1), other = own;
+    fake.in_hand[1][0] = &other;
+    fake_push(&fake, &far, THRUM_ANY_WORKER);
+    fake_push(&fake, &home, THRUM_ANY_WORKER);
+    fake_push(&fake, &own, THRUM_ANY_WORKER);
+    assert_ptr_equal(fake_pop(&fake, 1), &own);
+    assert_ptr_equal(fake_pop(&fake, 1), &home);
+    assert_null(fake_pop(&fake, 1));
+    fake.in_hand[1][0] = NULL;
+    assert_ptr_equal(fake_pop(&fake, 1), &far);
+    fake_end(&fake);
+}
+
+/* Nobody but worker 1 can run what is pushed. */
+TEST(who_was_refused_ahead_of_time_is_woken_for_what_is_near_and_when_it_is_done)
+{
+    begin("laheteroprio", 1, 2, "formula=ls_sdh");
+    fake_job first = reader_and_writer(0, 10, 1, 5, 1), far = reader_and_writer(2, 10, 2, 5, 2);
+    fake_job home = reader_and_writer(4, 10, 0, 5, 0);
+    far.forbidden[0] = far.forbidden[2] = home.forbidden[0] = home.forbidden[2] = true;
+    fake_push(&fake, &first, THRUM_ANY_WORKER);
+    assert_ptr_equal(fake_pop(&fake, 1), &first);
+    fake.in_hand[1][0] = &first;
+    assert_null(fake_pop(&fake, 1));
+    fake.life[1] = FAKE_ASLEEP;
+    fake_push(&fake, &far, THRUM_ANY_WORKER);
+    assert_int_equal(fake.life[1], FAKE_ASLEEP);
+    fake_push(&fake, &home, THRUM_ANY_WORKER);
+    assert_int_equal(fake.life[1], FAKE_WOKEN);
+    assert_ptr_equal(fake_pop(&fake, 1), &home);
+    assert_null(fake_pop(&fake, 1));
+    fake.life[1] = FAKE_ASLEEP;
+    fake_done(&fake, &home); /* it has another still */
+    assert_int_equal(fake.life[1], FAKE_ASLEEP);
+    fake.in_hand[1][0] = NULL;
+    fake_done(&fake, &first);
+    assert_int_equal(fake.life[1], FAKE_WOKEN);
+    assert_ptr_equal(fake_pop(&fake, 1), &far);
+    fake_end(&fake);
+}
+
+TEST(where_nobody_knows_who_asks_ahead_of_time_nobody_does)
+{
+    begin("laheteroprio", 1, 2, "formula=ls_sdh");
+    fake_job far = reader_and_writer(0, 10, 2, 5, 2);
+    fake.world.is_ahead = NULL;
+    fake_push(&fake, &far, THRUM_ANY_WORKER);
+    assert_ptr_equal(fake_pop(&fake, 1), &far);
+    fake_done(&fake, &far);
+    fake_end(&fake);
+}
+
 /* ---- Both, with settings and buckets at random -------------------------------------------------------------------- */
 
 static void random_settings(struct random *random, char *text, size_t size)
@@ -466,6 +539,11 @@ static void one_random_program(uint64_t seed)
     for (int i = 0; i < count; i++) {
         jobs[i] = fake_job_of(codelets[random_below(&random, 3)], 0, 0);
         jobs[i].job.bucket = (int)random_below(&random, 5) - 1;
+        if (random_chance(&random, 50)) {
+            fake.bytes[i % 8] = 1;
+            fake.on[i % 8][random_below(&random, (size_t)devices + 1)] = true;
+            fake_access(&fake, &jobs[i], i % 8, THRUM_MODE_RW);
+        }
         for (int w = 0; w < FAKE_WORKERS; w++)
             jobs[i].seconds[w] = (double)random_below(&random, 50) - (random_chance(&random, 10) ? 100 : 0);
         if (random_chance(&random, 20)) /* pinned */
@@ -505,6 +583,10 @@ int main(void)
         cmocka_unit_test(a_mere_tie_is_no_change),
         cmocka_unit_test(mc_is_counted_where_it_is_used),
         cmocka_unit_test(l_decides_between_locality_and_priority),
+        cmocka_unit_test(of_lists_that_are_as_near_the_one_with_the_oldest_job_comes_first),
+        cmocka_unit_test(who_asks_ahead_of_time_leaves_to_others_what_is_far),
+        cmocka_unit_test(who_was_refused_ahead_of_time_is_woken_for_what_is_near_and_when_it_is_done),
+        cmocka_unit_test(where_nobody_knows_who_asks_ahead_of_time_nobody_does),
         cmocka_unit_test(with_any_settings_each_job_is_handed_out_once),
     };
     return RUN_TESTS(tests, 60);

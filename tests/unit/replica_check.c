@@ -76,6 +76,15 @@ TEST(content_without_memory_is_found)
     changed->replicas->of[2].state = THRUM_INVALID;
 }
 
+TEST(what_policies_are_told_wrong_is_found)
+{
+    uint64_t where = atomic_load(&changed->replicas->where);
+    assert_int_equal(where, 1u << 1);
+    atomic_store(&changed->replicas->where, where | 1);
+    assert_found("replicas of 'changed': policies are told of other nodes than those where it is");
+    atomic_store(&changed->replicas->where, where);
+}
+
 TEST(users_that_nobody_is_are_found)
 {
     changed->replicas->of[1].users++;
@@ -115,6 +124,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_replica_that_should_have_been_invalidated_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(content_without_memory_is_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_policies_are_told_wrong_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(users_that_nobody_is_are_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(memory_that_is_not_counted_right_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(copies_that_are_not_counted_right_are_found, set_up, tear_down),

@@ -221,4 +221,4 @@ static void run(const thrum__simgrid_job *job, const thrum__simgrid_thrum *thrum
 }
 
 THRUM_API extern const thrum__simgrid_module thrum_simgrid_module;
-const thrum__simgrid_module thrum_simgrid_module = {THRUM__SIMGRID_VERSION, prepare, run};
+const thrum__simgrid_module thrum_simgrid_module = {THRUM__SIMGRID_VERSION, prepare, run, thrum__tasks_simulate};

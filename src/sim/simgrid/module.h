@@ -7,6 +7,7 @@
 #ifndef THRUM_SIM_SIMGRID_MODULE_H
 #define THRUM_SIM_SIMGRID_MODULE_H
 
+#include "sim/engine.h"
 #include "sim/simgrid.h"
 
 THRUM_BEGIN_C
@@ -22,6 +23,9 @@ typedef struct thrum__simgrid_thrum {
     void (*finished)(thrum_schedule *schedule, uint32_t worker, uint64_t iterations, double time, double cost);
 } thrum__simgrid_thrum;
 
+/* Runs as an actor: the simulator of tasks, on the one engine that `ops` gives. */
+typedef void thrum__tasks_body(void *ctx, const thrum__engine_ops *ops);
+
 typedef struct thrum__simgrid_module {
     uint32_t version; /* THRUM__SIMGRID_VERSION of the build that it belongs to */
     /* Once in a process: SimGrid and the platform. */
@@ -29,7 +33,12 @@ typedef struct thrum__simgrid_module {
     /* Once in a process, after `prepare`: one run, from the clock's 0. */
     void (*run)(const thrum__simgrid_job *job, const thrum__simgrid_thrum *thrum, thrum_schedule *schedule,
                 thrum__simgrid_run *result);
+    /* Once in a process, without the others: SimGrid and the platform of the layout, and `body` on it. */
+    void (*tasks)(const thrum__layout *layout, thrum__tasks_body *body, void *ctx);
 } thrum__simgrid_module;
+
+/* Inside the module. */
+void thrum__tasks_simulate(const thrum__layout *layout, thrum__tasks_body *body, void *ctx);
 
 THRUM_END_C
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The platform: a host for the master and one for each worker, around a switch whose one link takes no time and all traffic.
+// SimGrid itself, and the platform of a loop: a host for the master and one for each worker, around a switch whose one link takes
+// no time and all traffic.
 #include "sim/simgrid/platform.h"
 
 #include <simgrid/kernel/ProfileBuilder.hpp>
@@ -16,15 +17,18 @@
 
 namespace sg4 = simgrid::s4u;
 
-static void configure()
+void thrum__platform_open(int stack_kib)
 {
+    new sg4::Engine("thrum"); // sg4::Engine::get_instance() finds it
     xbt_log_control_set("root.thresh:critical");
-    // Threads would be 36 times slower. Actors here need little of a stack, and there may be thousands.
+    // Threads would be 36 times slower.
     sg4::Engine::set_config("contexts/factory:raw");
-    sg4::Engine::set_config("contexts/stack-size", 128);
+    sg4::Engine::set_config("contexts/stack-size", stack_kib);
     // The default model of the network adds overheads of TCP.
     sg4::Engine::set_config("network/model:CM02");
     sg4::Engine::set_config("network/crosstraffic", false);
+    // By default a link that is used to 99.999 % counts as full.
+    sg4::Engine::set_config("maxmin/precision", 1e-13);
     sg4::Engine::set_config("debug/clean-atexit", false);
 }
 
@@ -69,10 +73,12 @@ static sg4::Host *create_worker(sg4::NetZone *zone, const thrum__simgrid_job &jo
     return host;
 }
 
+// Masters and workers need little, and there may be thousands.
+enum { STACK_KIB = 128 };
+
 void thrum__platform_build(const thrum__simgrid_job *job, sg_host_t *hosts, void (*changed)(const_sg_host_t host))
 {
-    auto *engine = new sg4::Engine("thrum"); // for the rest of the process: SimGrid knows one engine
-    configure();
+    thrum__platform_open(STACK_KIB);
     sg4::NetZone *zone = sg4::create_star_zone("machine");
     const sg4::Link *link = zone->create_link("switch", 1e18)
                                 ->set_latency(0)
@@ -86,7 +92,7 @@ void thrum__platform_build(const thrum__simgrid_job *job, sg_host_t *hosts, void
         zone->add_route(hosts[i]->get_netpoint(), nullptr, nullptr, nullptr, {sg4::LinkInRoute(link)}, true);
     }
     zone->seal();
-    engine->seal_platform();
+    sg4::Engine::get_instance()->seal_platform();
     sg4::Host::on_speed_change_cb([changed](const sg4::Host &host) { changed(&host); });
 }
 

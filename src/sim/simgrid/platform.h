@@ -11,10 +11,13 @@
 
 THRUM_BEGIN_C
 
+/* SimGrid's engine, for the rest of the process, which has no other. Actors have stacks of so many KiB. */
+void thrum__platform_open(int stack_kib);
+
 /* What stands for a speed of 0. */
 #define THRUM__NO_SPEED 1e-290
 
-/* The engine and the hosts: hosts[i] is worker i's, hosts[p] the master's. `changed` is called when a host has another speed. */
+/* The hosts of a loop: hosts[i] is worker i's, hosts[p] the master's. `changed` is called when a host has another speed. */
 void thrum__platform_build(const thrum__simgrid_job *job, sg_host_t *hosts, void (*changed)(const_sg_host_t host));
 
 /* Events are scheduled for dates up to this one: how exactly the clock is to be kept follows from it. */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A tiled Cholesky factorization: what its tasks (tasks.c), and the program that runs them (cholesky.c), share.
+ */
+#ifndef THRUM_APPS_CHOLESKY_H
+#define THRUM_APPS_CHOLESKY_H
+
+#include "kernels.h"
+
+#include "common/app.h"
+#include "common/tiles.h"
+
+struct cholesky {
+    struct app_setup setup;
+    uint64_t n, tile;
+    const char *on_device;
+    thrum_codelet codelets[CHOLESKY_KERNELS];
+    struct app_tiles a;
+    bool steals;  /* of priorities only the sign counts */
+    bool buckets; /* tasks have their kernel's number as bucket */
+};
+
+/* Inserts all tasks. The flow keeps the first error. */
+void cholesky_insert(const struct cholesky *c, thrum_flow *flow);
+
+#endif
