@@ -56,15 +56,38 @@ static inline int cholesky_priority(const cholesky *c, cholesky_step step)
     return 3 * c->tiles - 2 * step.i - step.k;
 }
 
-/* The usual order, right-looking: when a column is done, all that stands to its right is updated by it. */
-static inline void cholesky_insert_all(const cholesky *c, void (*insert)(cholesky_step step, void *ctx), void *ctx)
+/* The tile rows from `from` on that are done together: 256 rows of the matrix, so that what is used again and again, 256 x 256
+ * elements and a few tiles more, stays in a core's second cache. */
+static inline int cholesky_block_end(const cholesky *c, int from)
 {
-    for (int k = 0; k < c->tiles; k++) {
-        for (int i = k; i < c->tiles; i++)
-            insert((cholesky_step){i, k, k}, ctx);
-        for (int j = k + 1; j < c->tiles; j++)
+    int end = from + (c->tile < 256 ? 256 / c->tile : 1);
+    return end < c->tiles ? end : c->tiles;
+}
+
+/* Steps from..to-1 of tile (i, j), as far as it has so many. */
+typedef void cholesky_insert(cholesky_step step, void *ctx);
+static inline void cholesky_insert_tile(int i, int j, int from, int to, cholesky_insert *insert, void *ctx)
+{
+    for (int k = from; k < to && k <= j; k++)
+        insert((cholesky_step){i, j, k}, ctx);
+}
+
+/* The order of insertion, the same for everybody and for sequential code: right-looking by blocks. When a block of columns is done,
+ * all that stands to its right is updated by it, one block of rows after the other. With tiles of 64 sequential code is faster this
+ * way by a sixth or more than right-looking column by column or left-looking. */
+static inline void cholesky_insert_all(const cholesky *c, cholesky_insert *insert, void *ctx)
+{
+    for (int k = 0, next; k < c->tiles; k = next) {
+        next = cholesky_block_end(c, k);
+        for (int j = k; j < next; j++)
             for (int i = j; i < c->tiles; i++)
-                insert((cholesky_step){i, j, k}, ctx);
+                cholesky_insert_tile(i, j, k, next, insert, ctx);
+        for (int first = next, end; first < c->tiles; first = end) {
+            end = cholesky_block_end(c, first);
+            for (int j = next; j < end; j++)
+                for (int i = j > first ? j : first; i < end; i++)
+                    cholesky_insert_tile(i, j, k, next, insert, ctx);
+        }
     }
 }
 

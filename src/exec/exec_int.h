@@ -262,7 +262,8 @@ struct domain {
     int spares, spares_most;       /* ex->lock */
     _Atomic uint32_t napping;      /* workers that search with long pauses */
     _Atomic uint32_t published;    /* a futex to wake them by */
-    _Atomic uint32_t offered;      /* places that they do not need while they nap: see nap in worker.c */
+    _Atomic uint32_t offered;      /* places that are not needed just then: see worker.c */
+    _Atomic uint32_t placeless;    /* workers that have been woken and wait for such a place */
     _Atomic uint32_t returning;    /* threads that want their place back: see thrum__enter_anyway */
     _Atomic int64_t crowded_until; /* a moment, or 0: see crowd.c */
     /* Where a searching worker waits to be handed a function: see handle.c. */

@@ -19,7 +19,8 @@
  */
 #include "exec/exec_int.h"
 
-enum { TRIED = 2 }; /* runs of each kind before they are compared: the first may find its memory in no cache */
+/* Runs of each kind before they are compared: the first may find its memory in no cache, and what is in line may be held up. */
+enum { TRIED = 2, TRIED_IN_LINE = 3 };
 enum { MOST_NS = 1024, MOST_OF_OTHERS_NS = 256 }; /* by the edges for each task, and that times the other workers */
 enum { FADES = 64 };     /* its part that what is known of a run in line loses with each other run */
 enum { TIMES_LEFT = 4 }; /* the expected time, after which others look whether it is slower than thought */
@@ -32,7 +33,7 @@ static bool may_pay(const domain *d, const thrum_graph *graph)
     int64_t by_edges = graph->line.graph_ps / 1000;
     return graph->line.graph_runs >= TRIED && by_edges < MOST_NS &&
            by_edges * (d->life.limit - 1) < MOST_OF_OTHERS_NS &&
-           (graph->line.line_runs < TRIED || graph->line.line_ps < graph->line.graph_ps);
+           (graph->line.line_runs < TRIED_IN_LINE || graph->line.line_ps < graph->line.graph_ps);
 }
 
 bool thrum__line_pays(const worker *w, const thrum__run *run)
@@ -59,7 +60,7 @@ void thrum__line_note(thrum_graph *graph, bool in_line, int64_t ns)
     int64_t *known = in_line ? &graph->line.line_ps : &graph->line.graph_ps;
     uint32_t *runs = in_line ? &graph->line.line_runs : &graph->line.graph_runs;
     *known = learn(*known, 1 + ns * 1000 / (int64_t)thrum__task_count(graph));
-    *runs += *runs < TRIED;
+    *runs += *runs < TRIED_IN_LINE;
     if (!in_line)
         graph->line.line_ps -= graph->line.line_ps / FADES;
 }

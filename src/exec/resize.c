@@ -129,6 +129,7 @@ static void lay_out(thrum_executor *ex, struct plan *plan)
     int count = atomic_load_explicit(&d->count, memory_order_relaxed);
     thrum__life_fini(&d->life);
     d->life = plan->life;
+    atomic_store_explicit(&d->offered, 0, memory_order_relaxed);
     d->workers = plan->workers;
     d->most = plan->most;
     d->spares = 0;
@@ -162,6 +163,7 @@ static void make_do_with(thrum_executor *ex, int workers)
         d->spares_most = 0;
     }
     thrum__life_reset(&d->life, workers ? workers : THRUM__LIFE_MOST, workers);
+    atomic_store_explicit(&d->offered, 0, memory_order_relaxed);
     set_workers(ex, workers);
     thrum__domain_lay_to_sleep(d);
 }

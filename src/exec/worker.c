@@ -130,7 +130,10 @@ bool thrum__work_visible(const domain *d)
     return false;
 }
 
-/* ---- Sleeping and waking ------------------------------------------------------------------------------------------ */
+/* ---- Lending places ----------------------------------------------------------------------------------------------- */
+
+enum { LOOKS_PER_CLOCK = 4, PAUSES_PER_LOOK = 2, NAP_NS = 50000, ASKING_NS = 10000 };
+enum { LONG_NAP_NS = 1000000 }; /* where others want the core: who wakes takes it from somebody */
 
 static void wake_napper(domain *d)
 {
@@ -138,35 +141,11 @@ static void wake_napper(domain *d)
     thrum__futex_wake(&d->published, 1);
 }
 
-worker *thrum__wake_later_locked(domain *d)
-{
-    int sleeper = thrum__life_wake(&d->life);
-    if (sleeper < 0 && atomic_load_explicit(&d->napping, memory_order_seq_cst) > 0)
-        wake_napper(d);
-    return sleeper < 0 ? NULL : d->workers[sleeper];
-}
-
-/* Until it is unparked the sleeper is there, and with it the executor. */
-void thrum__wake_sleeper(worker *sleeper)
-{
-    if (atomic_load_explicit(&sleeper->watches, memory_order_relaxed))
-        thrum__sources_call(sleeper);
-    thrum__unpark(&sleeper->sleep_parker);
-}
-
-void thrum__wake_one(domain *d)
-{
-    int sleeper = thrum__life_wake(&d->life);
-    if (sleeper >= 0)
-        thrum__wake_sleeper(d->workers[sleeper]);
-}
-
-/* ---- Lending places ----------------------------------------------------------------------------------------------- */
-
-/* A worker that naps counts as searching, and has a place that it does not need just then. It offers it; a guest that finds no other
- * place may borrow it. So whoever inserts small tasks can run them though the only other worker, which is there in case that it
- * stops doing so, is awake. `offered` counts such places, which are all alike: one that naps has a place again when it has
- * lowered it, and naps on while others have them all.
+/* A worker that naps counts as searching, and has a place that it does not need just then; so has one that has been woken, or lets
+ * others have its core, which may be for long. They offer it; a guest that finds no other place may borrow it. So whoever inserts
+ * small tasks can run them though the only other worker, which is there in case that it stops doing so, is awake. `offered`
+ * counts such places, which are all alike: one that naps has a place again when it has lowered it, and naps on while others have
+ * them all.
  *
  * The life cycle knows nothing of it: somebody searches, so nobody is woken for what is pushed meanwhile; and when its nap is over
  * that one looks as ever, before it sleeps. What has been put into queues meanwhile is looked at when the place is given back.
@@ -189,7 +168,8 @@ bool thrum__borrow_place(domain *d)
 /* Or somebody wants the place itself. */
 static bool napper_is_wanted(const domain *d)
 {
-    return atomic_load_explicit(&d->waiting, memory_order_relaxed) ||
+    return atomic_load_explicit(&d->placeless, memory_order_relaxed) ||
+           atomic_load_explicit(&d->waiting, memory_order_relaxed) ||
            atomic_load_explicit(&d->pinned, memory_order_relaxed) ||
            atomic_load_explicit(&d->returning, memory_order_relaxed);
 }
@@ -199,6 +179,57 @@ void thrum__give_place_back(domain *d)
     offer_place(d);
     if (napper_is_wanted(d))
         wake_napper(d);
+}
+
+/* Less and less often: whoever has it may be at a long task. */
+static void await_place(domain *d, int64_t ns)
+{
+    for (; !thrum__borrow_place(d); ns = 2 * ns < LONG_NAP_NS ? 2 * ns : LONG_NAP_NS)
+        thrum__futex_wait(&d->published, atomic_load_explicit(&d->published, memory_order_relaxed), ns);
+}
+
+/* Whoever gives one back looks at `placeless`, and so this one seldom waits for longer than need be. */
+static void take_place_back(domain *d)
+{
+    if (thrum__borrow_place(d))
+        return;
+    atomic_fetch_add_explicit(&d->placeless, 1, memory_order_seq_cst);
+    await_place(d, NAP_NS);
+    atomic_fetch_sub_explicit(&d->placeless, 1, memory_order_relaxed);
+}
+
+/* Whoever gets the core may keep it for some milliseconds. */
+static void yield(domain *d)
+{
+    offer_place(d);
+    sched_yield();
+    take_place_back(d);
+}
+
+/* ---- Sleeping and waking ------------------------------------------------------------------------------------------ */
+
+worker *thrum__wake_later_locked(domain *d)
+{
+    int sleeper = thrum__life_wake(&d->life);
+    if (sleeper < 0 && atomic_load_explicit(&d->napping, memory_order_seq_cst) > 0)
+        wake_napper(d);
+    return sleeper < 0 ? NULL : d->workers[sleeper];
+}
+
+/* Until it is unparked the sleeper is there, and with it the executor. */
+void thrum__wake_sleeper(worker *sleeper)
+{
+    if (atomic_load_explicit(&sleeper->watches, memory_order_relaxed))
+        thrum__sources_call(sleeper);
+    offer_place(sleeper->domain);
+    thrum__unpark(&sleeper->sleep_parker);
+}
+
+void thrum__wake_one(domain *d)
+{
+    int sleeper = thrum__life_wake(&d->life);
+    if (sleeper >= 0)
+        thrum__wake_sleeper(d->workers[sleeper]);
 }
 
 /* The worker's place can be taken by another: somebody who sleeps is woken if there is work, and where nobody is left to
@@ -259,9 +290,6 @@ static bool must_make_way(const domain *d)
     return atomic_load_explicit(&d->returning, memory_order_relaxed) != 0;
 }
 
-enum { LOOKS_PER_CLOCK = 4, PAUSES_PER_LOOK = 2, NAP_NS = 50000, ASKING_NS = 10000 };
-enum { LONG_NAP_NS = 1000000 }; /* where others want the core: who wakes takes it from somebody */
-
 /* Until something is published, but not long; or as long as others have all places. */
 static void nap(worker *w)
 {
@@ -273,10 +301,7 @@ static void nap(worker *w)
     int64_t ns = thrum__crowded(d) ? LONG_NAP_NS : NAP_NS;
     if (atomic_load_explicit(&d->waiting, memory_order_seq_cst) == 0)
         thrum__futex_wait(&d->published, published, ns);
-    while (!thrum__borrow_place(d)) {
-        thrum__futex_wait(&d->published, atomic_load_explicit(&d->published, memory_order_relaxed), ns);
-        ns = 2 * ns < LONG_NAP_NS ? 2 * ns : LONG_NAP_NS;
-    }
+    await_place(d, ns);
     atomic_fetch_sub_explicit(&d->napping, 1, memory_order_relaxed);
 }
 
@@ -358,7 +383,7 @@ static bool search(worker *w, found *f)
             awake_since = thrum__now();
         }
         if (now - begin > THRUM__POLITE_NS)
-            sched_yield();
+            yield(d);
     }
 }
 
@@ -367,6 +392,7 @@ void thrum__sleep_counted(worker *w)
     thrum__count_owner(&w->tally.sleeps, 1);
     thrum__park(&w->sleep_parker);
     atomic_store_explicit(&w->asleep, false, memory_order_relaxed);
+    take_place_back(w->domain);
     /* Release: whoever sees the waking sees the sleep. */
     atomic_store_explicit(&w->tally.wakes, atomic_load_explicit(&w->tally.wakes, memory_order_relaxed) + 1,
                           memory_order_release);

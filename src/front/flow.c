@@ -104,13 +104,25 @@ uint64_t thrum_flow_count(const thrum_flow *flow)
 
 /* ---- The window --------------------------------------------------------------------------------------------------- */
 
-enum { LOOKS = 100, NAP_NS = 50000, LIGHTEN_EACH = 64 };
+enum { LOOKS = 100, NAP_NS = 50000, NAP_MOST_NS = 2000000, LIGHTEN_EACH = 64 };
 enum { PLAIN_MOST = 64 }; /* accesses */
+
+/* Whoever naps and looks takes a core from a worker each time, so it naps longer the longer it has waited. Half of that at most:
+ * the other half of the window lasts as long as this one takes, so nobody runs out of jobs meanwhile. */
+static void nap(int64_t *since)
+{
+    int64_t now = thrum__now();
+    if (*since == 0)
+        *since = now;
+    int64_t ns = (now - *since) / 2;
+    thrum__stream_nap(ns < NAP_NS ? NAP_NS : ns > NAP_MOST_NS ? NAP_MOST_NS : ns);
+}
 
 /* Until there is room again: half of the window, so that this is not needed at every insertion. */
 static void wait_for_room(thrum_flow *flow)
 {
     size_t enough = flow->window - flow->window / 2;
+    int64_t since = 0;
     for (int looks = 0;; looks++) {
         thrum__store_look(&flow->store);
         if (flow->store.open < enough)
@@ -118,7 +130,7 @@ static void wait_for_room(thrum_flow *flow)
         if (thrum__stream_help(flow->stream))
             looks = 0;
         else if (looks > LOOKS)
-            thrum__stream_nap(NAP_NS);
+            nap(&since);
         else
             thrum__relax();
     }

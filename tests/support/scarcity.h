@@ -54,7 +54,7 @@ static inline void exhaust(scenario_fn *scenario)
 /* Runs the array `tests` with an executor of one worker, and then of two. */
 static inline int run_in_scarcity(const struct CMUnitTest *tests, size_t count)
 {
-    watchdog_start(90);
+    watchdog_start(240); /* a sanitizer on a busy machine takes its time */
     for (int workers = 1; workers <= 2; workers++) {
         ex = thrum_executor_new(&(thrum_config){.workers = workers});
         int failed = ex ? _cmocka_run_group_tests("tests", tests, count, NULL, NULL) : 1;
