@@ -164,8 +164,8 @@ static task *next_task(task_run *run, worker *w)
     }
 }
 
-/* What it reads is on its node, and stays there. */
-static inline bool all_is_there(const task_run *run, const task *t)
+/* What it reads is on its node, and stays there. For builds that check. */
+__attribute__((unused)) static bool all_is_there(const task_run *run, const task *t)
 {
     for (int i = 0; i < t->shown.data_count; i++) {
         const use *u = &t->uses[i];
