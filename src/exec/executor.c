@@ -344,12 +344,19 @@ static worker *guest_find(thrum_executor *ex)
     return w;
 }
 
+/* A worker without its place counts as searching and cannot. Where there is no other place, nobody could search anyway; where there
+ * are some, those who sleep would not be woken for what is pushed: so nobody borrows there. */
+static bool borrow_only_place(thrum_executor *ex)
+{
+    return ex->cpu.life.limit == 1 && thrum__borrow_place(&ex->cpu);
+}
+
 worker *thrum__guest_enter(thrum_executor *ex, bool anyway)
 {
     bool borrows = false;
     if (anyway)
         thrum__enter_anyway(&ex->cpu);
-    else if (!thrum__life_enter(&ex->cpu.life) && !(borrows = thrum__borrow_place(&ex->cpu)))
+    else if (!thrum__life_enter(&ex->cpu.life) && !(borrows = borrow_only_place(ex)))
         return NULL;
     worker *w = guest_find(ex);
     if (!w) {

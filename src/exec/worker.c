@@ -142,7 +142,7 @@ static void wake_napper(domain *d)
 }
 
 /* A worker that naps counts as searching, and has a place that it does not need just then; so has one that has been woken, or lets
- * others have its core, which may be for long. They offer it; a guest that finds no other place may borrow it. So whoever inserts
+ * others have its core, which may be for long. They offer it; where there is no other place, a guest may borrow it. So whoever inserts
  * small tasks can run them though the only other worker, which is there in case that it stops doing so, is awake. `offered`
  * counts such places, which are all alike: one that naps has a place again when it has lowered it, and naps on while others have
  * them all.
