@@ -332,7 +332,7 @@ static void *simulate_one(void *arg)
     return NULL;
 }
 
-static void several_threads_simulate_at_once(void **state)
+__attribute__((unused)) static void several_threads_simulate_at_once(void **state)
 {
     (void)state;
     struct simulated all[THREADS];
@@ -371,7 +371,10 @@ int main(void)
         cmocka_unit_test(both_engines_agree_on_a_cluster),
         cmocka_unit_test_setup(errors_come_back_with_their_sentences, register_policies),
         cmocka_unit_test(the_trace_is_written),
+/* A child of a process with threads has the locks of ThreadSanitizer as they were, taken or not: it may wait for ever. */
+#if !defined(__SANITIZE_THREAD__)
         cmocka_unit_test(several_threads_simulate_at_once),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
