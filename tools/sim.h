@@ -82,12 +82,12 @@ double sim_row_number(const struct sim_row *row, const char *key);
 /* Its policy is the executor's own work stealing. */
 bool sim_row_steals(const struct sim_row *row);
 
-/* Seconds of all workers together, by what they did. */
+/* Seconds of `count` workers from `first` on together, by what they did. */
 struct sim_times {
     double busy, waiting, crowded, held, starved, finished;
-    uint64_t refused;
+    uint64_t tasks, refused;
 };
-struct sim_times sim_row_times(const struct sim_row *row);
+struct sim_times sim_row_times(const struct sim_row *row, int first, int count);
 
 /* ---- sim_print.c ----------------------------------------------------------------------------------------------------- */
 

@@ -137,15 +137,24 @@ static int read_size(const char *option, const char *text, uint64_t *number)
     return text ? tool_read_count(SIM, option, text, number) : TOOL_GO_ON;
 }
 
+/* 0 would be taken for "not said". */
+static int read_extent(const char *option, const char *text, uint64_t *number)
+{
+    int code = read_size(option, text, number);
+    if (code == TOOL_GO_ON && text && *number == 0)
+        return tool_misuse(SIM, "%s is 0; it must be 1 at least.", option);
+    return code;
+}
+
 static int add_app(const struct sim_request *request, struct sim_plan *plan, const char *app, const char *n,
                    const char *tile)
 {
     struct app_workload_size size = {.on_device = request->on_device};
-    int code = read_size("--n", n, &size.n);
+    int code = read_extent("--n", n, &size.n);
     if (code == TOOL_GO_ON)
-        code = read_size("--tile", tile, &size.tile);
+        code = read_extent("--tile", tile, &size.tile);
     if (code == TOOL_GO_ON)
-        code = read_size("--steps", request->steps, &size.steps);
+        code = read_extent("--steps", request->steps, &size.steps);
     if (code != TOOL_GO_ON)
         return code;
     thrum_workload *workload = app_workload(app, &size);

@@ -51,19 +51,9 @@ static int group_size(const struct sim_row *row, int first)
 
 static void print_group(FILE *out, const struct sim_row *row, int first, int size)
 {
-    thrum_sim_worker sum = {0};
+    struct sim_times sum = sim_row_times(row, first, size);
     double all = row->result->makespan * size / 100;
     char name[64], label[96];
-    for (int i = first; i < first + size; i++) {
-        const thrum_sim_worker *w = &row->result->workers[i];
-        sum.tasks += w->tasks;
-        sum.busy += w->busy;
-        sum.waiting += w->waiting;
-        sum.crowded += w->crowded;
-        sum.held += w->held;
-        sum.starved += w->starved;
-        sum.finished += w->finished;
-    }
     thrum_machine_worker(row->machine->machine, first, NULL, name);
     snprintf(label, sizeof label, size > 1 ? "%s and %d more" : "%s", name, size - 1);
     fprintf(out, "%-28s %8" PRIu64 " %7.1f%% %7.1f%% %7.1f%% %7.1f%% %7.1f%% %7.1f%%\n", label, sum.tasks,
@@ -147,7 +137,7 @@ void sim_print_table(FILE *out, const struct sim_plan *plan)
             continue;
         }
         const thrum_sim_result *r = row->result;
-        struct sim_times t = sim_row_times(row);
+        struct sim_times t = sim_row_times(row, 0, row->result->worker_count);
         double all = r->makespan * r->worker_count / 100;
         fprintf(out, "%11.6g %6.3f %10.4f %5.1f%% %5.1f%% %5.1f%%\n", r->makespan, r->makespan / r->bound,
                 gigabytes(r->bytes), 100 * r->idle, t.waiting / all, t.held / all);
@@ -168,7 +158,7 @@ static json_t *worker_json(const struct sim_row *row, int i)
 
 static json_t *idle_json(const struct sim_row *row)
 {
-    struct sim_times t = sim_row_times(row);
+    struct sim_times t = sim_row_times(row, 0, row->result->worker_count);
     return json_pack("{s:f, s:f, s:f, s:f, s:f}", "data", t.waiting - t.crowded, "memory", t.crowded, "held", t.held,
                      "starved", t.starved, "end", t.finished);
 }
@@ -272,7 +262,7 @@ static void csv_head(FILE *out)
 static void csv_result(FILE *out, const struct sim_row *row)
 {
     const thrum_sim_result *r = row->result;
-    struct sim_times t = sim_row_times(row);
+    struct sim_times t = sim_row_times(row, 0, row->result->worker_count);
     uint64_t evictions = 0;
     for (int i = 0; i < r->node_count; i++)
         evictions += r->nodes[i].evictions;

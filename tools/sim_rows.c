@@ -114,11 +114,12 @@ bool sim_row_steals(const struct sim_row *row)
     return strcmp(row->policy, "steal") == 0 || strncmp(row->policy, "steal;", strlen("steal;")) == 0;
 }
 
-struct sim_times sim_row_times(const struct sim_row *row)
+struct sim_times sim_row_times(const struct sim_row *row, int first, int count)
 {
     struct sim_times sum = {0};
-    for (int i = 0; i < row->result->worker_count; i++) {
+    for (int i = first; i < first + count; i++) {
         const thrum_sim_worker *w = &row->result->workers[i];
+        sum.tasks += w->tasks;
         sum.busy += w->busy;
         sum.waiting += w->waiting;
         sum.crowded += w->crowded;

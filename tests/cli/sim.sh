@@ -100,6 +100,10 @@ expect 1 sim $small --set "root bandwith=10GB/s"
 complains "bandwidth"
 expect 1 sim $small --set "speed cholesky-gemm cpu=-1"
 complains "--set"
+for option in --n --tile --steps; do
+    expect 2 sim --machine k40 --app life $option 0
+    complains "$option is 0; it must be 1 at least."
+done
 expect 2 sim $small --runs 0
 complains "--runs"
 expect 2 sim $small --policy fifo+prio --trace x.json
