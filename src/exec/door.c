@@ -198,7 +198,12 @@ static bool needs_nobody(const thrum__run *run)
 /* Whether nobody has to be woken for the run: for if need be somebody will look after it all the same (worker.c, "Dozing"). */
 static bool is_looked_after(const worker *w, const thrum__run *run)
 {
-    return atomic_load_explicit(&w->domain->dozing, memory_order_relaxed) && needs_nobody(run);
+    if (!needs_nobody(run))
+        return false;
+    bool dozing = atomic_load_explicit(&w->domain->dozing, memory_order_relaxed);
+    if (!dozing)
+        atomic_store_explicit(&w->domain->dozer_missed, true, memory_order_relaxed);
+    return dozing;
 }
 
 bool thrum__alone_begin(worker *w, thrum__run *run)

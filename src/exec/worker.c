@@ -402,10 +402,10 @@ void thrum__sleep_counted(worker *w)
 
 /* A run in line (line.c) is better left alone, and a short one is over before a worker that is woken for it has come; and waking
  * takes the beginner as long as a thousand small tasks do. But somebody has to look, or a task that waits for one behind it would do
- * so for ever. So one of those who go to sleep dozes at first: while it does, whoever begins such a run wakes nobody. For the life cycle it sleeps, and
- * for all other work it is woken like the others. Every DOZE_NS it looks whether a worker is still at the run that it
- * was at before, and if so wakes a sleeper, perhaps itself, who does what a searching worker does about it (door.c). When nothing
- * has begun for that long it sleeps in earnest.
+ * so for ever. So where there are such runs one of those who go to sleep dozes at first: while it does, whoever begins one wakes
+ * nobody. For the life cycle it sleeps, and for all other work it is woken like the others. Every DOZE_NS it looks whether a worker
+ * is still at the run that it was at before, and if so wakes a sleeper, perhaps itself, who does what a searching worker does about it
+ * (door.c). When nothing has begun for that long it sleeps in earnest.
  *
  * Why nobody is left alone: the beginner makes its run known and then looks at `dozing`, with nothing but an order for the compiler
  * between; who ends dozing lowers it, passes the heavy barrier and looks for work. One of the two sees the other. A dozer that is
@@ -416,7 +416,8 @@ enum { DOZE_NS = 2000000 };
 static bool begins_to_doze(domain *d)
 {
     bool nobody = false;
-    if (!atomic_compare_exchange_strong_explicit(&d->dozing, &nobody, true, memory_order_acquire, memory_order_relaxed))
+    if (!atomic_load_explicit(&d->dozer_missed, memory_order_relaxed) ||
+        !atomic_compare_exchange_strong_explicit(&d->dozing, &nobody, true, memory_order_acquire, memory_order_relaxed))
         return false;
     int count = atomic_load_explicit(&d->count, memory_order_acquire);
     for (int i = 0; i < count; i++)
@@ -457,6 +458,7 @@ static void doze(worker *w)
     atomic_store_explicit(&d->dozing, false, memory_order_release);
     if (is_woken(w))
         return;
+    atomic_store_explicit(&d->dozer_missed, false, memory_order_relaxed);
     thrum__barrier_heavy();
     if (thrum__work_visible(d))
         thrum__wake_one(d);
