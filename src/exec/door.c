@@ -50,6 +50,7 @@ enum { PATIENCE_NS = 400000, WATCH_NS = 2000, WATCH_MOST_NS = 50000, STALL_NS = 
 enum { CROWDED_STALL_NS = 10000000 }; /* some turns of everybody who wants the core */
 enum { MANY_NS = 4 * PATIENCE_NS };   /* tiny tasks that take so long altogether are many */
 enum { WAKING_NS = 40000 };           /* until somebody who is woken takes part */
+enum { OFTEN_NS = 10000000 };         /* from one run to the next */
 enum { STEPS_PER_CLOCK = 32, OPEN_PAYS_NS = 150 };
 enum { SHOW_MOST = 4096 }; /* spawned tasks shown in one go: each is a line to write */
 
@@ -195,15 +196,24 @@ static bool needs_nobody(const thrum__run *run)
     return atomic_load_explicit(&run->in_line, memory_order_relaxed) || is_short(run->handle->graph);
 }
 
+/* A dozer would have been of use. It is worth its while where that happens often. */
+static void note_missed(domain *d, int64_t now)
+{
+    if (now - atomic_load_explicit(&d->missed_at, memory_order_relaxed) < OFTEN_NS)
+        atomic_store_explicit(&d->dozer_missed, true, memory_order_relaxed);
+    atomic_store_explicit(&d->missed_at, now, memory_order_relaxed);
+}
+
 /* Whether nobody has to be woken for the run: for if need be somebody will look after it all the same (worker.c, "Dozing"). */
 static bool is_looked_after(const worker *w, const thrum__run *run)
 {
+    domain *d = w->domain;
     if (!needs_nobody(run))
         return false;
-    bool dozing = atomic_load_explicit(&w->domain->dozing, memory_order_relaxed);
-    if (!dozing)
-        atomic_store_explicit(&w->domain->dozer_missed, true, memory_order_relaxed);
-    return dozing;
+    if (atomic_load_explicit(&d->dozing, memory_order_relaxed))
+        return true;
+    note_missed(d, run->began);
+    return false;
 }
 
 bool thrum__alone_begin(worker *w, thrum__run *run)

@@ -266,7 +266,8 @@ struct domain {
     _Atomic uint32_t offered;      /* places that are not needed just then: see worker.c */
     _Atomic uint32_t placeless;    /* workers that have been woken and wait for such a place */
     atomic_bool dozing;            /* a worker that sleeps looks up now and then: see worker.c */
-    atomic_bool dozer_missed;      /* somebody had to be woken since nobody dozed */
+    atomic_bool dozer_missed;      /* somebody had to be woken since nobody dozed, and that more than once: */
+    _Atomic int64_t missed_at;     /* this is when it was last so */
     _Atomic uint32_t returning;    /* threads that want their place back: see thrum__enter_anyway */
     _Atomic int64_t crowded_until; /* a moment, or 0: see crowd.c */
     /* Where a searching worker waits to be handed a function: see handle.c. */
