@@ -49,7 +49,6 @@
 enum { PATIENCE_NS = 400000, WATCH_NS = 2000, WATCH_MOST_NS = 50000, STALL_NS = 1000000, ANSWER_NS = 2000 };
 enum { CROWDED_STALL_NS = 10000000 }; /* some turns of everybody who wants the core */
 enum { MANY_NS = 4 * PATIENCE_NS };   /* tiny tasks that take so long altogether are many */
-enum { WAKING_NS = 40000 };           /* until somebody who is woken takes part */
 enum { OFTEN_NS = 10000000 };         /* from one run to the next */
 enum { STEPS_PER_CLOCK = 32, OPEN_PAYS_NS = 150 };
 enum { SHOW_MOST = 4096 }; /* spawned tasks shown in one go: each is a line to write */
@@ -116,11 +115,6 @@ static int64_t shared_from_ns(const worker *w)
     return thrum__crowded(w->domain) ? THRUM__SMALL_NS : THRUM__MINUTE_NS;
 }
 
-static bool is_short(const thrum_graph *graph)
-{
-    return graph->task_ns && graph->task_ns * (int64_t)thrum__task_count(graph) < WAKING_NS;
-}
-
 /* How long a run of the graph is left to the worker that begins it, by what the runs before took. Whoever looks sees a moment
  * of the run, and often its beginning, where tasks are not like the rest; and what has been shared stays so. So knowledge of
  * the whole counts more than that. Where tiny tasks are many there is nothing to wait for: a look decides. */
@@ -131,7 +125,7 @@ static int64_t left_alone_ns(const worker *w, const thrum__run *run)
     if (atomic_load_explicit(&run->in_line, memory_order_relaxed))
         return thrum__line_left_ns(graph);
     if (!graph->counted || task_ns == 0)
-        return is_short(graph) ? PATIENCE_NS : 0;
+        return thrum__is_short(graph) ? PATIENCE_NS : 0;
     if (task_ns < shared_from_ns(w))
         return INT64_MAX;
     return task_ns < THRUM__TINY_NS && task_ns * (int64_t)thrum__task_count(graph) < MANY_NS ? PATIENCE_NS : 0;
@@ -193,7 +187,7 @@ static bool shares_at_once(worker *w, const thrum__run *run, bool held)
 /* By what is known from the runs before: that it is better left alone, or over before anybody has come. */
 static bool needs_nobody(const thrum__run *run)
 {
-    return atomic_load_explicit(&run->in_line, memory_order_relaxed) || is_short(run->handle->graph);
+    return atomic_load_explicit(&run->in_line, memory_order_relaxed) || thrum__is_short(run->handle->graph);
 }
 
 /* A dozer would have been of use. It is worth its while where that happens often. */

@@ -475,6 +475,15 @@ static inline bool thrum__crowded(domain *d)
 
 /* ---- door.c ------------------------------------------------------------------------------------------------------- */
 
+/* Until somebody who is woken takes part. */
+enum { WAKING_NS = 40000 };
+
+/* Whether a run of the graph is over before that, by what the runs before took. */
+static inline bool thrum__is_short(const thrum_graph *graph)
+{
+    return graph->task_ns && graph->task_ns * (int64_t)thrum__task_count(graph) < WAKING_NS;
+}
+
 enum look { LOOK_NOTHING, LOOK_WAIT, LOOK_SOON, LOOK_SHOWN };
 
 /* Whether the worker keeps work to itself: a glance. */
