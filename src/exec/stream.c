@@ -27,6 +27,7 @@
 #include "exec/place.h"
 
 #include "base/alloc.h"
+#include "sched/at_once.h"
 #include "sys/clock.h"
 
 #include <sched.h>
@@ -36,13 +37,17 @@ struct thrum__stream {
     worker *feeder; /* NULL: jobs are posted */
     thrum_handle *handle;
     thrum__run *run;
+    thrum__job_owner *owner;
     thrum_task adopt; /* posted with the token: whoever takes it drains the feeder */
     thrum__post post;
     int64_t pace; /* of its last run: see note_pace */
+    bool alone;   /* there is one place for all, and whoever inserts may have it */
+    thrum__at_once at_once;
 };
 
 enum { HELP_FROM = 512, HELP_UNTIL = 256 }; /* ready jobs in the feeder's deque */
 enum { TIMED_EACH = 32 };                   /* of the times that a worker takes up jobs */
+enum { MAKE_WAY_NS = 200000 };
 enum { ELSEWHERE_NS = 100 }; /* for each access of a job that runs elsewhere than where it was inserted */
 
 /* ---- Feeders ------------------------------------------------------------------------------------------------------ */
@@ -111,6 +116,11 @@ static void run_init(thrum__run *run, thrum_handle *handle)
     atomic_store_explicit(&handle->run, run, memory_order_release);
 }
 
+static void time_jobs(thrum__stream *stream, bool yes)
+{
+    atomic_store_explicit(&stream->owner->times, yes ? &stream->at_once : NULL, memory_order_relaxed);
+}
+
 int thrum__stream_begin(thrum__stream *stream, thrum__job_owner *owner)
 {
     thrum_handle *handle = thrum__handle_uncounted(stream->ex, WORK_STREAM);
@@ -126,8 +136,13 @@ int thrum__stream_begin(thrum__stream *stream, thrum__job_owner *owner)
         atomic_store_explicit(&stream->feeder->began_on, -1, memory_order_relaxed);
     stream->handle = handle;
     stream->run = run;
+    stream->alone = stream->feeder && stream->ex->cpu.life.limit == 1;
+    stream->at_once.on &= stream->alone;
+    thrum__at_once_waited(&stream->at_once);
     owner->root = handle->root;
     owner->run = run;
+    stream->owner = owner;
+    time_jobs(stream, stream->alone);
     return 0;
 }
 
@@ -195,17 +210,6 @@ static void push(worker *w, const thrum__run *run, thrum__job *job)
     atomic_signal_fence(memory_order_seq_cst);
     if (__builtin_expect(__atomic_load_n(w->spawn.idle, __ATOMIC_RELAXED) < 0, 0))
         thrum__wake(&w->spawn);
-}
-
-void thrum__stream_put(thrum__stream *stream, thrum__job *job)
-{
-    if (stream->feeder && !goes_by_post(job)) {
-        push(stream->feeder, stream->run, job);
-        return;
-    }
-    if (!job->holds_strand)
-        thrum__stream_hold(job);
-    post(job);
 }
 
 /* A worker that is at work for the run has a strand; the job needs none of its own then. An urgent one is what that worker does
@@ -379,6 +383,53 @@ static void leave(worker *w, const worker *self)
         thrum__guest_leave(w);
 }
 
+/* ---- Inserting ---------------------------------------------------------------------------------------------------- */
+
+/* As a worker that has nothing else to do, with the place: that of the worker which inserts, or of a guest for as long. Not by a
+ * worker of another executor, which would have to get back to its own place each time. */
+static worker *enter_at_once(const thrum__stream *stream)
+{
+    worker *self = thrum__self;
+    if (!self)
+        return thrum__guest_enter(stream->ex, false);
+    return self->ex == stream->ex && self->at_home && !thrum__stack_spent(self) ? self : NULL;
+}
+
+/* The job is in its handles' order already, as any other is: whoever inserts elsewhere meanwhile waits for it. False: somebody else
+ * has to run it. If that is so because somebody has the place, jobs will be behind each other there. */
+static bool run_at_once(thrum__stream *stream, thrum__job *job)
+{
+    if (job->kind != THRUM__JOB_CODELET || !thrum__at_once_is_brief(&stream->at_once, job->codelet))
+        return false;
+    worker *self = thrum__self, *w = enter_at_once(stream);
+    stream->at_once.on = w != NULL;
+    if (!w)
+        return false;
+    thrum__root *outer = w->root;
+    thrum__run *outer_run = w->run, *run = stream->run;
+    w->root = run->root;
+    w->run = run;
+    run_from(w, run, &job->task, thrum__deque_bottom_owner(&w->deque));
+    w->root = outer;
+    w->run = outer_run;
+    leave(w, self);
+    return true;
+}
+
+void thrum__stream_put(thrum__stream *stream, thrum__job *job)
+{
+    bool posts = !stream->feeder || goes_by_post(job);
+    if (stream->at_once.on && !posts && run_at_once(stream, job))
+        return;
+    if (!posts) {
+        push(stream->feeder, stream->run, job);
+        return;
+    }
+    if (!job->holds_strand)
+        thrum__stream_hold(job);
+    post(job);
+}
+
 bool thrum__stream_help(thrum__stream *stream)
 {
     worker *self = thrum__self;
@@ -423,20 +474,71 @@ void thrum__stream_nap(int64_t ns)
         thrum__step_back(self);
 }
 
-void thrum__stream_lighten(thrum__stream *stream, uint32_t accesses)
+/* Where jobs are tiny, as far as batches of them have shown, each would notice being timed. */
+static bool decide_at_once(thrum__stream *stream, int insertions, enum thrum__at_once_way *way)
+{
+    int64_t pace = atomic_load_explicit(&stream->run->turn, memory_order_relaxed);
+    bool tiny = !stream->at_once.on && pace > 0 && pace < THRUM__AT_ONCE_NS;
+    time_jobs(stream, !tiny);
+    if (tiny)
+        return false;
+    *way = thrum__at_once_look(&stream->at_once, thrum__now(), insertions);
+    return *way != THRUM__LEAVE_TO_OTHERS;
+}
+
+/* Whoever inserts in the middle of a task has the place, and nobody else runs what there is. */
+static bool catch_up_inside(thrum__stream *stream)
+{
+    worker *self = thrum__self;
+    if (!self || self->ex != stream->ex)
+        return false;
+    if (self->at_home)
+        drain(self, stream, 0);
+    thrum__at_once_caught_up(&stream->at_once, self->at_home);
+    return true;
+}
+
+bool thrum__stream_lighten(thrum__stream *stream, uint32_t accesses, int insertions)
 {
     worker *feeder = stream->feeder;
+    enum thrum__at_once_way way;
     if (!feeder)
-        return;
+        return false;
+    if (stream->alone && decide_at_once(stream, insertions, &way)) {
+        atomic_store_explicit(&feeder->alone_runs, 0, memory_order_relaxed);
+        return way == THRUM__CATCH_UP && !catch_up_inside(stream);
+    }
     bool small = mark_small(feeder, stream->run, accesses);
     if (small)
         thrum__door_close(feeder);
     if (thrum__deque_words(&feeder->deque) < (small ? 1 : HELP_FROM))
-        return;
+        return false;
     worker *self = thrum__self, *w = enter(stream->ex);
     if (w)
         drain(w, stream, small ? 0 : HELP_UNTIL);
     leave(w, self);
+    return false;
+}
+
+uint64_t thrum__stream_progress(const thrum__stream *stream)
+{
+    return atomic_load_explicit(&stream->at_once.calls, memory_order_relaxed);
+}
+
+int64_t thrum__stream_patience(const thrum__stream *stream)
+{
+    return thrum__at_once_patience(&stream->at_once);
+}
+
+void thrum__stream_waited(thrum__stream *stream)
+{
+    thrum__at_once_waited(&stream->at_once);
+}
+
+/* The worker that ran what there was looks for more, and has the place meanwhile. */
+void thrum__stream_caught_up(thrum__stream *stream, bool success)
+{
+    thrum__at_once_caught_up(&stream->at_once, success && thrum__place_comes_free(stream->ex, MAKE_WAY_NS));
 }
 
 /* ---- Ending ------------------------------------------------------------------------------------------------------- */
@@ -520,12 +622,16 @@ void thrum__job_call(thrum__job *job, thrum_kernel_fn *kernel, const thrum_buffe
     uint32_t attention = __atomic_load_n(&root->attention, __ATOMIC_RELAXED);
     if (__builtin_expect(thrum__is_cancelled(attention), 0))
         return;
+    thrum__at_once *times = atomic_load_explicit(&job->owner->times, memory_order_relaxed);
+    int64_t began = times && thrum__at_once_times(times, job->codelet) ? thrum__now() : 0;
     w->root = root;
     if (__builtin_expect(thrum__is_watched(attention), 0))
         watched_call(w, job, kernel, buffers);
     else
         kernel(buffers, job->arg);
     w->root = outer;
+    if (began)
+        thrum__at_once_note(times, job->codelet, thrum__now() - began);
 }
 
 /* ---- Promises ----------------------------------------------------------------------------------------------------- */

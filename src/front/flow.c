@@ -126,7 +126,7 @@ static void wait_for_room(thrum_flow *flow)
     for (int looks = 0;; looks++) {
         thrum__store_look(&flow->store);
         if (flow->store.open < enough)
-            return;
+            break;
         if (thrum__stream_help(flow->stream))
             looks = 0;
         else if (looks > LOOKS)
@@ -134,6 +134,32 @@ static void wait_for_room(thrum_flow *flow)
         else
             thrum__relax();
     }
+    thrum__stream_waited(flow->stream);
+}
+
+/* Until all jobs have ended, as long as some do: one of them may wait for what this thread does next. */
+static bool wait_for_rest(thrum_flow *flow)
+{
+    uint64_t seen = thrum__stream_progress(flow->stream);
+    for (int64_t since = thrum__now();; thrum__stream_nap(NAP_NS)) {
+        thrum__store_look(&flow->store);
+        if (flow->store.open == 0)
+            return true;
+        uint64_t progress = thrum__stream_progress(flow->stream);
+        int64_t now = thrum__now();
+        if (progress != seen)
+            since = now;
+        else if (now - since > thrum__stream_patience(flow->stream))
+            return false;
+        seen = progress;
+    }
+}
+
+static void lighten(thrum_flow *flow, uint32_t accesses)
+{
+    if (thrum__stream_lighten(flow->stream, accesses, LIGHTEN_EACH))
+        thrum__stream_caught_up(flow->stream, wait_for_rest(flow));
+    thrum__store_may_rest(&flow->store);
 }
 
 /* ---- Inserting ---------------------------------------------------------------------------------------------------- */
@@ -370,6 +396,15 @@ static bool is_plain(const thrum__space *space, const thrum_data *data, uint32_t
            __atomic_load_n(&data->home.ptr, __ATOMIC_ACQUIRE);
 }
 
+/* What it will look at of the handles, and what the kernel will be given: all at the same time, and while the lock is taken. */
+static void prefetch_handles(const thrum_item *items, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        __builtin_prefetch(items[i].ptr, 1);
+        __builtin_prefetch((const char *)items[i].ptr + offsetof(thrum_data, home), 0);
+    }
+}
+
 /* The most common insertion in one pass: nothing but plain accesses, of different handles. False: to be looked at more closely. */
 static bool read_plain(const thrum_flow *flow, thrum__job *job, const thrum_item *items, size_t count)
 {
@@ -392,6 +427,8 @@ static bool insert_plain(thrum_flow *flow, const thrum_codelet *codelet, const t
 {
     if (flow->space->places || !codelet || !codelet->name || !codelet->cpu || !items || count > PLAIN_MOST)
         return false;
+    while (count > 0 && items[count - 1].kind == THRUM_ITEM_NONE)
+        count--;
     size_t bytes = thrum__job_bytes(count, 0);
     thrum__job *job = thrum__store_reserve(&flow->store, bytes);
     if (!job || !read_plain(flow, job, items, count))
@@ -461,6 +498,8 @@ int thrum_insert_items(thrum_flow *flow, const thrum_codelet *codelet, const thr
         return thrum__fault(THRUM_EINVAL, "thrum_insert: the flow is NULL");
     if (flow->recording)
         return thrum__record_insert(flow, codelet, items, count);
+    if (items)
+        prefetch_handles(items, count);
     int err = enter(flow);
     if (err)
         return err;
@@ -469,10 +508,8 @@ int thrum_insert_items(thrum_flow *flow, const thrum_codelet *codelet, const thr
     thrum__flow_unlock(flow);
     if (__builtin_expect(err, 0))
         return thrum__flow_fail(flow, err);
-    if (flow->count % LIGHTEN_EACH == 0) {
-        thrum__stream_lighten(flow->stream, (uint32_t)count);
-        thrum__store_may_rest(&flow->store);
-    }
+    if (flow->count % LIGHTEN_EACH == 0)
+        lighten(flow, (uint32_t)count);
     return 0;
 }
 
