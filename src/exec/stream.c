@@ -42,11 +42,13 @@ struct thrum__stream {
     thrum__post post;
     int64_t pace; /* of its last run: see note_pace */
     bool alone;   /* there is one place for all, and whoever inserts may have it */
+    uint32_t batches;
     thrum__at_once at_once;
 };
 
 enum { HELP_FROM = 512, HELP_UNTIL = 256 }; /* ready jobs in the feeder's deque */
 enum { TIMED_EACH = 32 };                   /* of the times that a worker takes up jobs */
+enum { BATCHES_PER_CLOCK = 4 };
 enum { MAKE_WAY_NS = 200000 };
 enum { ELSEWHERE_NS = 100 }; /* for each access of a job that runs elsewhere than where it was inserted */
 
@@ -136,6 +138,7 @@ int thrum__stream_begin(thrum__stream *stream, thrum__job_owner *owner)
         atomic_store_explicit(&stream->feeder->began_on, -1, memory_order_relaxed);
     stream->handle = handle;
     stream->run = run;
+    stream->batches = 0;
     stream->alone = stream->feeder && stream->ex->cpu.life.limit == 1;
     stream->at_once.on &= stream->alone;
     thrum__at_once_waited(&stream->at_once);
@@ -192,17 +195,22 @@ static void post(thrum__job *job)
         thrum__post_put(&ex->cpu, level_of(job), &job->post);
 }
 
+static void put_to_post(thrum__job *job)
+{
+    if (!job->holds_strand)
+        thrum__stream_hold(job);
+    post(job);
+}
+
 static bool goes_by_post(const thrum__job *job)
 {
     return job->priority != 0 || job->worker >= 0;
 }
 
-static void push(worker *w, const thrum__run *run, thrum__job *job)
+static inline void push(worker *w, const thrum__run *run, thrum__job *job)
 {
     if (!thrum__deque_push_owner(&w->deque, (uintptr_t)&job->task | run->tag)) {
-        if (!job->holds_strand)
-            thrum__stream_hold(job);
-        post(job);
+        put_to_post(job);
         return;
     }
     if (__builtin_expect(thrum__deque_is_asked(&w->deque), 0))
@@ -220,9 +228,7 @@ void thrum__stream_ready(thrum__job *job)
     thrum__run *run = job->owner->run;
     bool strand = self && self->run == run;
     if (!strand || job->priority < 0 || job->worker >= 0) {
-        if (!job->holds_strand)
-            thrum__stream_hold(job);
-        post(job);
+        put_to_post(job);
         return;
     }
     if (job->holds_strand) {
@@ -239,7 +245,7 @@ void thrum__stream_ready(thrum__job *job)
 
 /* ---- Working ------------------------------------------------------------------------------------------------------ */
 
-static thrum_task *pop(worker *owner, int64_t base)
+static inline thrum_task *pop(worker *owner, int64_t base)
 {
     bool ask = false;
     uintptr_t word = thrum__deque_pop_owner(&owner->deque, base, &ask);
@@ -266,7 +272,7 @@ static thrum_task *next_urgent(worker *w, const thrum__run *run)
 }
 
 /* Urgent ones come first, also those that are posted. How many there were. */
-static int64_t run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
+static inline int64_t run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
 {
     int64_t count = 0;
     for (; task; count++) {
@@ -342,21 +348,39 @@ void thrum__stream_work(worker *w, thrum__run *run, thrum_task *first)
     lower(w, run);
 }
 
-/* Runs what is in the feeder's deque until `enough` is left, as the worker that the caller is. The caller owns that deque. */
+static int64_t drain_to(worker *w, thrum__stream *stream, int64_t enough)
+{
+    int64_t base = thrum__deque_bottom_owner(&w->deque), count = 0;
+    thrum_task *task;
+    while (thrum__deque_words(&stream->feeder->deque) > enough && (task = pop(stream->feeder, 0)))
+        count += run_from(w, stream->run, task, base);
+    return count;
+}
+
+static int64_t drain_timed(worker *w, thrum__stream *stream, int64_t enough)
+{
+    int64_t began = thrum__now(), count = drain_to(w, stream, enough);
+    note_pace(stream->run, began, count);
+    return count;
+}
+
+/* Runs what is in the feeder's deque until `enough` is left, as the worker that the caller is. The caller owns that deque. Where
+ * there is one place nobody else runs anything meanwhile, wherever he sits; and batches are many. */
 static bool drain(worker *w, thrum__stream *stream, int64_t enough)
 {
     thrum__root *outer = w->root;
     thrum__run *outer_run = w->run, *run = stream->run;
-    int64_t base = thrum__deque_bottom_owner(&w->deque);
-    thrum_task *task;
-    int64_t began = thrum__now(), count = 0;
+    int64_t count;
     w->root = run->root;
     w->run = run;
-    sit_down(w, run);
-    while (thrum__deque_words(&stream->feeder->deque) > enough && (task = pop(stream->feeder, 0)))
-        count += run_from(w, run, task, base);
-    stand_up(w, run);
-    note_pace(run, began, count);
+    if (!stream->alone)
+        sit_down(w, run);
+    if (!stream->alone || stream->batches++ % BATCHES_PER_CLOCK == 0)
+        count = drain_timed(w, stream, enough);
+    else
+        count = drain_to(w, stream, enough);
+    if (!stream->alone)
+        stand_up(w, run);
     w->root = outer;
     w->run = outer_run;
     return count > 0;
@@ -397,7 +421,7 @@ static worker *enter_at_once(const thrum__stream *stream)
 
 /* The job is in its handles' order already, as any other is: whoever inserts elsewhere meanwhile waits for it. False: somebody else
  * has to run it. If that is so because somebody has the place, jobs will be behind each other there. */
-static bool run_at_once(thrum__stream *stream, thrum__job *job)
+static __attribute__((noinline)) bool run_at_once(thrum__stream *stream, thrum__job *job)
 {
     if (job->kind != THRUM__JOB_CODELET || !thrum__at_once_is_brief(&stream->at_once, job->codelet))
         return false;
@@ -416,18 +440,20 @@ static bool run_at_once(thrum__stream *stream, thrum__job *job)
     return true;
 }
 
+void thrum__stream_put_plain(thrum__stream *stream, thrum__job *job)
+{
+    if (!stream->feeder)
+        put_to_post(job);
+    else if (!stream->at_once.on || !run_at_once(stream, job))
+        push(stream->feeder, stream->run, job);
+}
+
 void thrum__stream_put(thrum__stream *stream, thrum__job *job)
 {
-    bool posts = !stream->feeder || goes_by_post(job);
-    if (stream->at_once.on && !posts && run_at_once(stream, job))
-        return;
-    if (!posts) {
-        push(stream->feeder, stream->run, job);
-        return;
-    }
-    if (!job->holds_strand)
-        thrum__stream_hold(job);
-    post(job);
+    if (goes_by_post(job))
+        put_to_post(job);
+    else
+        thrum__stream_put_plain(stream, job);
 }
 
 bool thrum__stream_help(thrum__stream *stream)
@@ -615,23 +641,35 @@ static void watched_call(worker *w, const thrum__job *job, thrum_kernel_fn *kern
     thrum__watch_end(w, &watch);
 }
 
-void thrum__job_call(thrum__job *job, thrum_kernel_fn *kernel, const thrum_buffer *buffers)
+/* Watched, or timed, or both. */
+static __attribute__((noinline)) void call_with_care(worker *w, const thrum__job *job, thrum_kernel_fn *kernel,
+                                                     const thrum_buffer *buffers, bool watched)
 {
-    worker *w = thrum__self;
-    thrum__root *outer = w->root, *root = job->owner->root;
-    uint32_t attention = __atomic_load_n(&root->attention, __ATOMIC_RELAXED);
-    if (__builtin_expect(thrum__is_cancelled(attention), 0))
-        return;
     thrum__at_once *times = atomic_load_explicit(&job->owner->times, memory_order_relaxed);
     int64_t began = times && thrum__at_once_times(times, job->codelet) ? thrum__now() : 0;
-    w->root = root;
-    if (__builtin_expect(thrum__is_watched(attention), 0))
+    if (watched)
         watched_call(w, job, kernel, buffers);
     else
         kernel(buffers, job->arg);
-    w->root = outer;
     if (began)
         thrum__at_once_note(times, job->codelet, thrum__now() - began);
+}
+
+void thrum__job_call(thrum__job *job, thrum_kernel_fn *kernel, const thrum_buffer *buffers)
+{
+    worker *w = thrum__self;
+    thrum__job_owner *owner = job->owner;
+    thrum__root *outer = w->root;
+    uint32_t attention = __atomic_load_n(&owner->root->attention, __ATOMIC_RELAXED);
+    if (__builtin_expect(thrum__is_cancelled(attention), 0))
+        return;
+    w->root = owner->root;
+    bool watched = thrum__is_watched(attention);
+    if (__builtin_expect(watched || atomic_load_explicit(&owner->times, memory_order_relaxed), 0))
+        call_with_care(w, job, kernel, buffers, watched);
+    else
+        kernel(buffers, job->arg);
+    w->root = outer;
 }
 
 /* ---- Promises ----------------------------------------------------------------------------------------------------- */

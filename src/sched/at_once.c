@@ -4,7 +4,6 @@
 /* Of those that are shorter one in so many is timed, and counts for all. A prime: programs go by blocks of 2, 4 or 8. */
 enum { TIMED_EACH = 7, TIMED_ALL_NS = 4000 };
 enum { INSERTING_NS = 1000 }; /* no more than that for a job is taken for insertions */
-enum { LOOKS_AGAINST = 8 };
 enum { FIRST_PAUSE = 16, PAUSE_MOST = 1024 };
 enum { WAKING_NS = 1000000 }; /* for whoever is to run what is left */
 
@@ -103,7 +102,7 @@ static bool is_right(int64_t job_ns, int64_t elsewhere_ns, int insertions)
 static enum thrum__at_once_way decide(thrum__at_once *once, bool right)
 {
     once->against = right == once->on ? 0 : once->against + 1;
-    if (once->against >= LOOKS_AGAINST && once->on) {
+    if (once->against >= THRUM__AT_ONCE_LOOKS && once->on) {
         once->on = false;
         once->against = 0;
     }
@@ -111,7 +110,7 @@ static enum thrum__at_once_way decide(thrum__at_once *once, bool right)
         return THRUM__RUN_AT_ONCE;
     if (once->pause > 0)
         once->pause--;
-    else if (once->against >= LOOKS_AGAINST)
+    else if (once->against >= THRUM__AT_ONCE_LOOKS)
         return THRUM__CATCH_UP;
     return THRUM__LEAVE_TO_OTHERS;
 }

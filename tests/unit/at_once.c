@@ -6,7 +6,7 @@
 
 #include "sched/at_once.h"
 
-enum { EACH = 64, LOOKS = 8, JOB = 10000 };
+enum { EACH = 64, LOOKS = THRUM__AT_ONCE_LOOKS, JOB = 10000 };
 
 static const char codelets[16 * THRUM__KNOWN_CODELETS];
 
