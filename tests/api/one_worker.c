@@ -165,6 +165,23 @@ TEST(a_task_may_wait_for_what_comes_after_its_insertion)
     end(&w);
 }
 
+/* After a time in which it had other things to do, it would first wait until all that was left to the worker has ended. */
+TEST(whoever_catches_up_does_not_wait_for_those_who_wait_for_it)
+{
+    world w;
+    begin(&w, &(thrum_config){.workers = 1});
+    learn(&w);
+    insert(&w, 16 * 64, 200);
+    assert_int_equal(thrum_flow_wait(w.flow), 0);
+    assert_int_equal(thrum_insert(w.flow, &waits, THRUM_RW(w.data)), 0);
+    insert(&w, 4000, 0);
+    assert_int_equal(atomic_load(&here) + atomic_load(&elsewhere), 0);
+    atomic_store(&gate, true);
+    assert_int_equal(thrum_flow_wait(w.flow), 0);
+    assert_int_equal(atomic_load(&here) + atomic_load(&elsewhere), 4000);
+    end(&w);
+}
+
 TEST(tasks_begin_though_whoever_inserted_them_does_not_come_back)
 {
     world w;
@@ -312,6 +329,7 @@ int main(void)
         cmocka_unit_test(whoever_inserts_runs_brief_tasks),
         cmocka_unit_test(callers_that_must_not_run_tasks_run_none),
         cmocka_unit_test(a_task_may_wait_for_what_comes_after_its_insertion),
+        cmocka_unit_test(whoever_catches_up_does_not_wait_for_those_who_wait_for_it),
         cmocka_unit_test(tasks_begin_though_whoever_inserted_them_does_not_come_back),
         cmocka_unit_test(whoever_has_other_things_to_do_leaves_tasks_to_the_worker),
         cmocka_unit_test(others_get_their_turn_meanwhile),
