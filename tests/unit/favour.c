@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-enum { THREADS = 3, ROUNDS = SANITIZED_THREAD ? 100 : 400, ROW_MOST = 2 * THRUM__FAVOUR_ROW };
+enum { ROUNDS = SANITIZED_THREAD ? 5000 : 80000, ROW_MOST = 2 * THRUM__FAVOUR_ROW };
 
 static void take_often(thrum__favour *favour, int times)
 {
@@ -71,6 +71,7 @@ TEST(another_thread_takes_the_favour_away)
 
 static thrum__favour shared;
 static uint64_t count; /* with the lock */
+static atomic_bool begun, enough;
 
 typedef struct thread {
     pthread_t id;
@@ -78,40 +79,71 @@ typedef struct thread {
     uint64_t taken, entered;
 } thread;
 
-static void *take_in_bursts(void *arg)
+static void stay_a_moment(thread *t)
 {
-    thread *t = arg;
-    for (int round = 0; round < ROUNDS; round++) {
-        int burst = (int)(random_next(&t->random) % (2 * ROW_MOST));
-        for (int i = 0; i < burst; i++) {
-            bool entered = thrum__favour_take(&shared);
-            count++;
-            thrum__favour_give(&shared, entered);
-            t->entered += entered;
-        }
-        t->taken += (uint64_t)burst;
-        if (round % 4 == 0)
-            usleep(10);
+    for (uint64_t pauses = random_next(&t->random) % 4; pauses > 0; pauses--)
+        thrum__relax();
+}
+
+/* Not in one step, so that two who do it at the same time lose a count. */
+static void raise_count(thread *t)
+{
+    uint64_t before = count;
+    atomic_signal_fence(memory_order_seq_cst);
+    stay_a_moment(t);
+    atomic_signal_fence(memory_order_seq_cst);
+    count = before + 1;
+    t->taken++;
+}
+
+static void take_in_row(thread *t, uint64_t times)
+{
+    for (uint64_t i = 0; i < times; i++) {
+        bool entered = thrum__favour_take(&shared);
+        raise_count(t);
+        thrum__favour_give(&shared, entered);
+        t->entered += entered;
+    }
+}
+
+/* The first one's favour is taken away all the time. */
+static void *be_the_favourite(void *arg)
+{
+    while (!atomic_load_explicit(&enough, memory_order_relaxed)) {
+        take_in_row(arg, ROW_MOST);
+        atomic_store_explicit(&begun, true, memory_order_relaxed);
     }
     return NULL;
 }
 
-/* In the first one's bursts it is the favourite, which the others take away; and there is never another one. */
+static void *take_it_away(void *arg)
+{
+    thread *t = arg;
+    for (int round = 0; round < ROUNDS; round++) {
+        thrum__favour_take_lock(&shared);
+        raise_count(t);
+        thrum__favour_give_lock(&shared);
+        for (uint64_t moments = random_next(&t->random) % 64; moments > 0; moments--)
+            stay_a_moment(t);
+        if (round % 16 == 0)
+            take_in_row(t, ROW_MOST); /* which does not make it the favourite */
+    }
+    return NULL;
+}
+
 TEST(one_at_a_time_is_inside)
 {
-    thread threads[THREADS];
-    uint64_t taken = 0, entered = 0;
-    for (int i = 0; i < THREADS; i++) {
-        threads[i] = (thread){.random = random_new((uint64_t)i + 1)};
-        assert_int_equal(pthread_create(&threads[i].id, NULL, take_in_bursts, &threads[i]), 0);
-    }
-    for (int i = 0; i < THREADS; i++) {
-        pthread_join(threads[i].id, NULL);
-        taken += threads[i].taken;
-        entered += threads[i].entered > 0;
-    }
-    assert_int_equal(count, taken);
-    assert_in_range(entered, 0, 1);
+    thread owner = {.random = random_new(1)}, other = {.random = random_new(2)};
+    assert_int_equal(pthread_create(&owner.id, NULL, be_the_favourite, &owner), 0);
+    while (!atomic_load(&begun))
+        usleep(100);
+    assert_int_equal(pthread_create(&other.id, NULL, take_it_away, &other), 0);
+    pthread_join(other.id, NULL);
+    atomic_store(&enough, true);
+    pthread_join(owner.id, NULL);
+    assert_int_equal(count, owner.taken + other.taken);
+    assert_int_equal(owner.entered > 0, thrum__has_membarrier);
+    assert_int_equal(other.entered, 0);
 }
 
 int main(void)
