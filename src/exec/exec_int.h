@@ -360,6 +360,9 @@ void thrum__count_end(thrum_executor *ex);
 /* Makes the calling thread a worker of the executor: NULL if all places are taken (unless `anyway`) or without memory. */
 worker *thrum__guest_enter(thrum_executor *ex, bool anyway);
 void thrum__guest_leave(worker *guest);
+/* Where there is one place: waits until it is free, or can be borrowed, so long at most; whoever is only looking for work makes way.
+ * By a thread that is no worker of the executor. */
+bool thrum__place_comes_free(thrum_executor *ex, int64_t ns);
 
 /* Starts a spare thread if a worker just parked and nobody is left who could take its place. */
 void thrum__spare_start(domain *d);

@@ -393,6 +393,28 @@ void thrum__guest_leave(worker *w)
         thrum__futex_wake(&ex->awaited, INT_MAX);
 }
 
+/* As one that wants its place back (thrum__enter_anyway), but for a while only. Whoever just looks for work sees that and goes to
+ * sleep, so the place is free when this one leaves it again; but others may come before the caller does. */
+bool thrum__place_comes_free(thrum_executor *ex, int64_t ns)
+{
+    domain *d = &ex->cpu;
+    int64_t until = thrum__now() + ns;
+    atomic_fetch_add_explicit(&d->returning, 1, memory_order_seq_cst);
+    worker *w = NULL;
+    bool borrows = false;
+    while (!(w = thrum__guest_enter(ex, false)) || (borrows = w->borrows)) {
+        if (w)
+            thrum__guest_leave(w);
+        if (thrum__now() > until)
+            break;
+        sched_yield();
+    }
+    atomic_fetch_sub_explicit(&d->returning, 1, memory_order_relaxed);
+    if (w && !borrows)
+        thrum__guest_leave(w);
+    return w != NULL;
+}
+
 /* ---- Making ------------------------------------------------------------------------------------------------------- */
 
 /* What the configuration itself says counts first, then "cpu:N" among the devices, then the option. */

@@ -27,6 +27,7 @@
 #include "exec/place.h"
 
 #include "base/alloc.h"
+#include "sched/at_once.h"
 #include "sys/clock.h"
 
 #include <sched.h>
@@ -36,13 +37,19 @@ struct thrum__stream {
     worker *feeder; /* NULL: jobs are posted */
     thrum_handle *handle;
     thrum__run *run;
+    thrum__job_owner *owner;
     thrum_task adopt; /* posted with the token: whoever takes it drains the feeder */
     thrum__post post;
     int64_t pace; /* of its last run: see note_pace */
+    bool alone;   /* there is one place for all, and whoever inserts may have it */
+    uint32_t batches;
+    thrum__at_once at_once;
 };
 
 enum { HELP_FROM = 512, HELP_UNTIL = 256 }; /* ready jobs in the feeder's deque */
 enum { TIMED_EACH = 32 };                   /* of the times that a worker takes up jobs */
+enum { BATCHES_PER_CLOCK = 4 };
+enum { MAKE_WAY_NS = 200000 };
 enum { ELSEWHERE_NS = 100 }; /* for each access of a job that runs elsewhere than where it was inserted */
 
 /* ---- Feeders ------------------------------------------------------------------------------------------------------ */
@@ -111,6 +118,11 @@ static void run_init(thrum__run *run, thrum_handle *handle)
     atomic_store_explicit(&handle->run, run, memory_order_release);
 }
 
+static void time_jobs(thrum__stream *stream, bool yes)
+{
+    atomic_store_explicit(&stream->owner->times, yes ? &stream->at_once : NULL, memory_order_relaxed);
+}
+
 int thrum__stream_begin(thrum__stream *stream, thrum__job_owner *owner)
 {
     thrum_handle *handle = thrum__handle_uncounted(stream->ex, WORK_STREAM);
@@ -126,8 +138,14 @@ int thrum__stream_begin(thrum__stream *stream, thrum__job_owner *owner)
         atomic_store_explicit(&stream->feeder->began_on, -1, memory_order_relaxed);
     stream->handle = handle;
     stream->run = run;
+    stream->batches = 0;
+    stream->alone = stream->feeder && stream->ex->cpu.life.limit == 1;
+    stream->at_once.on &= stream->alone;
+    thrum__at_once_waited(&stream->at_once);
     owner->root = handle->root;
     owner->run = run;
+    stream->owner = owner;
+    time_jobs(stream, stream->alone);
     return 0;
 }
 
@@ -177,17 +195,22 @@ static void post(thrum__job *job)
         thrum__post_put(&ex->cpu, level_of(job), &job->post);
 }
 
+static void put_to_post(thrum__job *job)
+{
+    if (!job->holds_strand)
+        thrum__stream_hold(job);
+    post(job);
+}
+
 static bool goes_by_post(const thrum__job *job)
 {
     return job->priority != 0 || job->worker >= 0;
 }
 
-static void push(worker *w, const thrum__run *run, thrum__job *job)
+static inline void push(worker *w, const thrum__run *run, thrum__job *job)
 {
     if (!thrum__deque_push_owner(&w->deque, (uintptr_t)&job->task | run->tag)) {
-        if (!job->holds_strand)
-            thrum__stream_hold(job);
-        post(job);
+        put_to_post(job);
         return;
     }
     if (__builtin_expect(thrum__deque_is_asked(&w->deque), 0))
@@ -195,17 +218,6 @@ static void push(worker *w, const thrum__run *run, thrum__job *job)
     atomic_signal_fence(memory_order_seq_cst);
     if (__builtin_expect(__atomic_load_n(w->spawn.idle, __ATOMIC_RELAXED) < 0, 0))
         thrum__wake(&w->spawn);
-}
-
-void thrum__stream_put(thrum__stream *stream, thrum__job *job)
-{
-    if (stream->feeder && !goes_by_post(job)) {
-        push(stream->feeder, stream->run, job);
-        return;
-    }
-    if (!job->holds_strand)
-        thrum__stream_hold(job);
-    post(job);
 }
 
 /* A worker that is at work for the run has a strand; the job needs none of its own then. An urgent one is what that worker does
@@ -216,9 +228,7 @@ void thrum__stream_ready(thrum__job *job)
     thrum__run *run = job->owner->run;
     bool strand = self && self->run == run;
     if (!strand || job->priority < 0 || job->worker >= 0) {
-        if (!job->holds_strand)
-            thrum__stream_hold(job);
-        post(job);
+        put_to_post(job);
         return;
     }
     if (job->holds_strand) {
@@ -235,7 +245,7 @@ void thrum__stream_ready(thrum__job *job)
 
 /* ---- Working ------------------------------------------------------------------------------------------------------ */
 
-static thrum_task *pop(worker *owner, int64_t base)
+static inline thrum_task *pop(worker *owner, int64_t base)
 {
     bool ask = false;
     uintptr_t word = thrum__deque_pop_owner(&owner->deque, base, &ask);
@@ -262,7 +272,7 @@ static thrum_task *next_urgent(worker *w, const thrum__run *run)
 }
 
 /* Urgent ones come first, also those that are posted. How many there were. */
-static int64_t run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
+static inline int64_t run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
 {
     int64_t count = 0;
     for (; task; count++) {
@@ -338,21 +348,39 @@ void thrum__stream_work(worker *w, thrum__run *run, thrum_task *first)
     lower(w, run);
 }
 
-/* Runs what is in the feeder's deque until `enough` is left, as the worker that the caller is. The caller owns that deque. */
+static int64_t drain_to(worker *w, thrum__stream *stream, int64_t enough)
+{
+    int64_t base = thrum__deque_bottom_owner(&w->deque), count = 0;
+    thrum_task *task;
+    while (thrum__deque_words(&stream->feeder->deque) > enough && (task = pop(stream->feeder, 0)))
+        count += run_from(w, stream->run, task, base);
+    return count;
+}
+
+static int64_t drain_timed(worker *w, thrum__stream *stream, int64_t enough)
+{
+    int64_t began = thrum__now(), count = drain_to(w, stream, enough);
+    note_pace(stream->run, began, count);
+    return count;
+}
+
+/* Runs what is in the feeder's deque until `enough` is left, as the worker that the caller is. The caller owns that deque. Where
+ * there is one place nobody else runs anything meanwhile, wherever he sits; and batches are many. */
 static bool drain(worker *w, thrum__stream *stream, int64_t enough)
 {
     thrum__root *outer = w->root;
     thrum__run *outer_run = w->run, *run = stream->run;
-    int64_t base = thrum__deque_bottom_owner(&w->deque);
-    thrum_task *task;
-    int64_t began = thrum__now(), count = 0;
+    int64_t count;
     w->root = run->root;
     w->run = run;
-    sit_down(w, run);
-    while (thrum__deque_words(&stream->feeder->deque) > enough && (task = pop(stream->feeder, 0)))
-        count += run_from(w, run, task, base);
-    stand_up(w, run);
-    note_pace(run, began, count);
+    if (!stream->alone)
+        sit_down(w, run);
+    if (!stream->alone || stream->batches++ % BATCHES_PER_CLOCK == 0)
+        count = drain_timed(w, stream, enough);
+    else
+        count = drain_to(w, stream, enough);
+    if (!stream->alone)
+        stand_up(w, run);
     w->root = outer;
     w->run = outer_run;
     return count > 0;
@@ -377,6 +405,55 @@ static void leave(worker *w, const worker *self)
 {
     if (w && w != self)
         thrum__guest_leave(w);
+}
+
+/* ---- Inserting ---------------------------------------------------------------------------------------------------- */
+
+/* As a worker that has nothing else to do, with the place: that of the worker which inserts, or of a guest for as long. Not by a
+ * worker of another executor, which would have to get back to its own place each time. */
+static worker *enter_at_once(const thrum__stream *stream)
+{
+    worker *self = thrum__self;
+    if (!self)
+        return thrum__guest_enter(stream->ex, false);
+    return self->ex == stream->ex && self->at_home && !thrum__stack_spent(self) ? self : NULL;
+}
+
+/* The job is in its handles' order already, as any other is: whoever inserts elsewhere meanwhile waits for it. False: somebody else
+ * has to run it. If that is so because somebody has the place, jobs will be behind each other there. */
+static __attribute__((noinline)) bool run_at_once(thrum__stream *stream, thrum__job *job)
+{
+    if (job->kind != THRUM__JOB_CODELET || !thrum__at_once_is_brief(&stream->at_once, job->codelet))
+        return false;
+    worker *self = thrum__self, *w = enter_at_once(stream);
+    stream->at_once.on = w != NULL;
+    if (!w)
+        return false;
+    thrum__root *outer = w->root;
+    thrum__run *outer_run = w->run, *run = stream->run;
+    w->root = run->root;
+    w->run = run;
+    run_from(w, run, &job->task, thrum__deque_bottom_owner(&w->deque));
+    w->root = outer;
+    w->run = outer_run;
+    leave(w, self);
+    return true;
+}
+
+void thrum__stream_put_plain(thrum__stream *stream, thrum__job *job)
+{
+    if (!stream->feeder)
+        put_to_post(job);
+    else if (!stream->at_once.on || !run_at_once(stream, job))
+        push(stream->feeder, stream->run, job);
+}
+
+void thrum__stream_put(thrum__stream *stream, thrum__job *job)
+{
+    if (goes_by_post(job))
+        put_to_post(job);
+    else
+        thrum__stream_put_plain(stream, job);
 }
 
 bool thrum__stream_help(thrum__stream *stream)
@@ -423,20 +500,71 @@ void thrum__stream_nap(int64_t ns)
         thrum__step_back(self);
 }
 
-void thrum__stream_lighten(thrum__stream *stream, uint32_t accesses)
+/* Where jobs are tiny, as far as batches of them have shown, each would notice being timed. */
+static bool decide_at_once(thrum__stream *stream, int insertions, enum thrum__at_once_way *way)
+{
+    int64_t pace = atomic_load_explicit(&stream->run->turn, memory_order_relaxed);
+    bool tiny = !stream->at_once.on && pace > 0 && pace < THRUM__AT_ONCE_NS;
+    time_jobs(stream, !tiny);
+    if (tiny)
+        return false;
+    *way = thrum__at_once_look(&stream->at_once, thrum__now(), insertions);
+    return *way != THRUM__LEAVE_TO_OTHERS;
+}
+
+/* Whoever inserts in the middle of a task has the place, and nobody else runs what there is. */
+static bool catch_up_inside(thrum__stream *stream)
+{
+    worker *self = thrum__self;
+    if (!self || self->ex != stream->ex)
+        return false;
+    if (self->at_home)
+        drain(self, stream, 0);
+    thrum__at_once_caught_up(&stream->at_once, self->at_home);
+    return true;
+}
+
+bool thrum__stream_lighten(thrum__stream *stream, uint32_t accesses, int insertions)
 {
     worker *feeder = stream->feeder;
+    enum thrum__at_once_way way;
     if (!feeder)
-        return;
+        return false;
+    if (stream->alone && decide_at_once(stream, insertions, &way)) {
+        atomic_store_explicit(&feeder->alone_runs, 0, memory_order_relaxed);
+        return way == THRUM__CATCH_UP && !catch_up_inside(stream);
+    }
     bool small = mark_small(feeder, stream->run, accesses);
     if (small)
         thrum__door_close(feeder);
     if (thrum__deque_words(&feeder->deque) < (small ? 1 : HELP_FROM))
-        return;
+        return false;
     worker *self = thrum__self, *w = enter(stream->ex);
     if (w)
         drain(w, stream, small ? 0 : HELP_UNTIL);
     leave(w, self);
+    return false;
+}
+
+uint64_t thrum__stream_progress(const thrum__stream *stream)
+{
+    return atomic_load_explicit(&stream->at_once.calls, memory_order_relaxed);
+}
+
+int64_t thrum__stream_patience(const thrum__stream *stream)
+{
+    return thrum__at_once_patience(&stream->at_once);
+}
+
+void thrum__stream_waited(thrum__stream *stream)
+{
+    thrum__at_once_waited(&stream->at_once);
+}
+
+/* The worker that ran what there was looks for more, and has the place meanwhile. */
+void thrum__stream_caught_up(thrum__stream *stream, bool success)
+{
+    thrum__at_once_caught_up(&stream->at_once, success && thrum__place_comes_free(stream->ex, MAKE_WAY_NS));
 }
 
 /* ---- Ending ------------------------------------------------------------------------------------------------------- */
@@ -513,16 +641,32 @@ static void watched_call(worker *w, const thrum__job *job, thrum_kernel_fn *kern
     thrum__watch_end(w, &watch);
 }
 
+/* Watched, or timed, or both. */
+static __attribute__((noinline)) void call_with_care(worker *w, const thrum__job *job, thrum_kernel_fn *kernel,
+                                                     const thrum_buffer *buffers, bool watched)
+{
+    thrum__at_once *times = atomic_load_explicit(&job->owner->times, memory_order_relaxed);
+    int64_t began = times && thrum__at_once_times(times, job->codelet) ? thrum__now() : 0;
+    if (watched)
+        watched_call(w, job, kernel, buffers);
+    else
+        kernel(buffers, job->arg);
+    if (began)
+        thrum__at_once_note(times, job->codelet, thrum__now() - began);
+}
+
 void thrum__job_call(thrum__job *job, thrum_kernel_fn *kernel, const thrum_buffer *buffers)
 {
     worker *w = thrum__self;
-    thrum__root *outer = w->root, *root = job->owner->root;
-    uint32_t attention = __atomic_load_n(&root->attention, __ATOMIC_RELAXED);
+    thrum__job_owner *owner = job->owner;
+    thrum__root *outer = w->root;
+    uint32_t attention = __atomic_load_n(&owner->root->attention, __ATOMIC_RELAXED);
     if (__builtin_expect(thrum__is_cancelled(attention), 0))
         return;
-    w->root = root;
-    if (__builtin_expect(thrum__is_watched(attention), 0))
-        watched_call(w, job, kernel, buffers);
+    w->root = owner->root;
+    bool watched = thrum__is_watched(attention);
+    if (__builtin_expect(watched || atomic_load_explicit(&owner->times, memory_order_relaxed), 0))
+        call_with_care(w, job, kernel, buffers, watched);
     else
         kernel(buffers, job->arg);
     w->root = outer;

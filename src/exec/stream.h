@@ -19,8 +19,11 @@ void thrum__stream_free(thrum__stream *stream);
 /* Begins to take jobs: owner->run and owner->root are set. 0 or THRUM_ENOMEM. */
 int thrum__stream_begin(thrum__stream *stream, thrum__job_owner *owner);
 
-/* A job is ready. By the thread that inserts. */
+/* A job is ready. By the thread that inserts, which may run it here and now. */
 void thrum__stream_put(thrum__stream *stream, thrum__job *job);
+
+/* The same for one that has no terms. */
+void thrum__stream_put_plain(thrum__stream *stream, thrum__job *job);
 
 /* A job is ready, made so by another that has just ended in this thread, or by anything else. It goes to the worker's own deque
  * if that is at work for the same run; else it is posted. For the latter it must hold a strand. */
@@ -37,8 +40,16 @@ bool thrum__stream_help(thrum__stream *stream);
 /* Sleeps. Where the caller is a worker, others take its place meanwhile. */
 void thrum__stream_nap(int64_t ns);
 
-/* The same only if very many are ready, which is better than inserting more, or they are small. They have about so many accesses. */
-void thrum__stream_lighten(thrum__stream *stream, uint32_t accesses);
+/* The same only if very many are ready, which is better than inserting more, or they are small. They have about so many accesses.
+ * After so many insertions since the last time. True: jobs would be run at once from now on (sched/at_once.h), if those that were
+ * inserted before had ended: the caller waits for that, and says by thrum__stream_caught_up whether they have. */
+bool thrum__stream_lighten(thrum__stream *stream, uint32_t accesses, int insertions);
+void thrum__stream_caught_up(thrum__stream *stream, bool success);
+/* Meanwhile: how many have ended, as far as they are counted, and for how long nothing may end until the caller gives up. */
+uint64_t thrum__stream_progress(const thrum__stream *stream);
+int64_t thrum__stream_patience(const thrum__stream *stream);
+/* The caller has waited for room. */
+void thrum__stream_waited(thrum__stream *stream);
 
 /* Whether the caller may wait for its end: 0, or THRUM_EDEADLOCK in a job of the same stream. */
 int thrum__stream_may_end(thrum__stream *stream, const char *what);

@@ -228,8 +228,8 @@ int thrum_data_set_reduction(thrum_data *data, const thrum_codelet *init, const 
         err = check_reducible(data);
     if (err)
         return err;
-    thrum__lock_take(&data->space->lock);
+    thrum__favour_take_lock(&data->space->lock);
     err = set_reduction_locked(data, init, combine);
-    thrum__lock_give(&data->space->lock);
+    thrum__favour_give_lock(&data->space->lock);
     return err;
 }

@@ -152,9 +152,9 @@ static int may_go(const thrum_data *data, const char *what)
 static void forget(thrum_data *data)
 {
     thrum__space *space = data->space;
-    thrum__lock_take(&space->lock);
+    thrum__favour_take_lock(&space->lock);
     thrum__order_clear(&data->front);
-    thrum__lock_give(&space->lock);
+    thrum__favour_give_lock(&space->lock);
     if (space->places)
         thrum__replicas_free(space->places, data);
     thrum__data_retire(data);
@@ -166,9 +166,9 @@ static bool is_quiet(const thrum_data *data)
     thrum__space *space = data->space;
     if (space->places)
         return false;
-    thrum__lock_take(&space->lock);
+    thrum__favour_take_lock(&space->lock);
     bool quiet = thrum__order_is_quiet(&data->front);
-    thrum__lock_give(&space->lock);
+    thrum__favour_give_lock(&space->lock);
     return quiet;
 }
 

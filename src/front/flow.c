@@ -104,8 +104,13 @@ uint64_t thrum_flow_count(const thrum_flow *flow)
 
 /* ---- The window --------------------------------------------------------------------------------------------------- */
 
-enum { LOOKS = 100, NAP_NS = 50000, NAP_MOST_NS = 2000000, LIGHTEN_EACH = 64 };
-enum { PLAIN_MOST = 64 }; /* accesses */
+enum { LOOKS = 100, NAP_NS = 50000, NAP_MOST_NS = 2000000 };
+#ifdef THRUM_CHECKS
+enum { LIGHTEN_EACH = 8 }; /* so that short tests come there too */
+#else
+enum { LIGHTEN_EACH = 64 };
+#endif
+enum { PLAIN_MOST = 64 }; /* accesses that are read in one pass */
 
 /* Whoever naps and looks takes a core from a worker each time, so it naps longer the longer it has waited. Half of that at most:
  * the other half of the window lasts as long as this one takes, so nobody runs out of jobs meanwhile. */
@@ -126,7 +131,7 @@ static void wait_for_room(thrum_flow *flow)
     for (int looks = 0;; looks++) {
         thrum__store_look(&flow->store);
         if (flow->store.open < enough)
-            return;
+            break;
         if (thrum__stream_help(flow->stream))
             looks = 0;
         else if (looks > LOOKS)
@@ -134,6 +139,32 @@ static void wait_for_room(thrum_flow *flow)
         else
             thrum__relax();
     }
+    thrum__stream_waited(flow->stream);
+}
+
+/* Until all jobs have ended, as long as some do: one of them may wait for what this thread does next. */
+static bool wait_for_rest(thrum_flow *flow)
+{
+    uint64_t seen = thrum__stream_progress(flow->stream);
+    for (int64_t since = thrum__now();; thrum__stream_nap(NAP_NS)) {
+        thrum__store_look(&flow->store);
+        if (flow->store.open == 0)
+            return true;
+        uint64_t progress = thrum__stream_progress(flow->stream);
+        int64_t now = thrum__now();
+        if (progress != seen)
+            since = now;
+        else if (now - since > thrum__stream_patience(flow->stream))
+            return false;
+        seen = progress;
+    }
+}
+
+static void lighten(thrum_flow *flow, uint32_t accesses)
+{
+    if (thrum__stream_lighten(flow->stream, accesses, LIGHTEN_EACH))
+        thrum__stream_caught_up(flow->stream, wait_for_rest(flow));
+    thrum__store_may_rest(&flow->store);
 }
 
 /* ---- Inserting ---------------------------------------------------------------------------------------------------- */
@@ -222,7 +253,7 @@ void thrum__flow_unlock(thrum_flow *flow)
 {
     thrum__job *job = flow->ready;
     flow->ready = NULL;
-    thrum__lock_give(&flow->space->lock);
+    thrum__favour_give(&flow->space->lock, flow->entered);
     while (job) {
         thrum__job *next = job->next;
         thrum__flow_ready_at_once(flow, job);
@@ -370,6 +401,15 @@ static bool is_plain(const thrum__space *space, const thrum_data *data, uint32_t
            __atomic_load_n(&data->home.ptr, __ATOMIC_ACQUIRE);
 }
 
+/* What it will look at of the handles, and what the kernel will be given: all at the same time, and while the lock is taken. */
+static void prefetch_handles(const thrum_item *items, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        __builtin_prefetch(items[i].ptr, 1);
+        __builtin_prefetch((const char *)items[i].ptr + offsetof(thrum_data, home), 0);
+    }
+}
+
 /* The most common insertion in one pass: nothing but plain accesses, of different handles. False: to be looked at more closely. */
 static bool read_plain(const thrum_flow *flow, thrum__job *job, const thrum_item *items, size_t count)
 {
@@ -387,23 +427,29 @@ static bool read_plain(const thrum_flow *flow, thrum__job *job, const thrum_item
     return true;
 }
 
-/* False: it has to be looked at more closely, and nothing has changed. */
-static bool insert_plain(thrum_flow *flow, const thrum_codelet *codelet, const thrum_item *items, size_t count)
+/* NOT_PLAIN: it has to be looked at more closely, and nothing has changed. */
+enum plain_outcome { NOT_PLAIN, PLAIN_WAITS, PLAIN_READY };
+
+static enum plain_outcome insert_plain(thrum_flow *flow, const thrum_codelet *codelet, const thrum_item *items,
+                                       size_t count, thrum__job **inserted)
 {
     if (flow->space->places || !codelet || !codelet->name || !codelet->cpu || !items || count > PLAIN_MOST)
-        return false;
+        return NOT_PLAIN;
+    while (count > 0 && items[count - 1].kind == THRUM_ITEM_NONE)
+        count--;
     size_t bytes = thrum__job_bytes(count, 0);
     thrum__job *job = thrum__store_reserve(&flow->store, bytes);
     if (!job || !read_plain(flow, job, items, count))
-        return false;
+        return NOT_PLAIN;
     job_init(flow, job, THRUM__JOB_CODELET, (uint32_t)count);
+    if (count <= THRUM__PLAIN_MOST)
+        job->task.fn.plain = thrum__flow_run_plain;
     job->codelet = codelet;
     thrum__store_commit(&flow->store, job, bytes);
     flow->count++;
     thrum__order_init_job(job);
-    if (thrum__order_insert(job, hold))
-        add_ready(flow, job);
-    return true;
+    *inserted = job;
+    return thrum__order_insert_plain(job, hold) ? PLAIN_READY : PLAIN_WAITS;
 }
 
 /* All that can go wrong does so before anything changes, but for groups that were closed, which does no harm. The items are read
@@ -446,7 +492,7 @@ static inline int enter(thrum_flow *flow)
         return err;
     if (__builtin_expect(flow->store.open >= flow->window, 0))
         wait_for_room(flow);
-    thrum__lock_take(&flow->space->lock);
+    flow->entered = thrum__favour_take(&flow->space->lock);
     return 0;
 }
 
@@ -461,18 +507,25 @@ int thrum_insert_items(thrum_flow *flow, const thrum_codelet *codelet, const thr
         return thrum__fault(THRUM_EINVAL, "thrum_insert: the flow is NULL");
     if (flow->recording)
         return thrum__record_insert(flow, codelet, items, count);
+    if (items)
+        prefetch_handles(items, count);
     int err = enter(flow);
     if (err)
         return err;
-    if (!insert_plain(flow, codelet, items, count))
+    thrum__job *job;
+    enum plain_outcome outcome = insert_plain(flow, codelet, items, count, &job);
+    if (__builtin_expect(outcome == NOT_PLAIN, 0)) {
         err = insert_locked(flow, codelet, items, count);
-    thrum__flow_unlock(flow);
+        thrum__flow_unlock(flow);
+    } else {
+        thrum__favour_give(&flow->space->lock, flow->entered);
+        if (outcome == PLAIN_READY)
+            thrum__stream_put_plain(flow->stream, job);
+    }
     if (__builtin_expect(err, 0))
         return thrum__flow_fail(flow, err);
-    if (flow->count % LIGHTEN_EACH == 0) {
-        thrum__stream_lighten(flow->stream, (uint32_t)count);
-        thrum__store_may_rest(&flow->store);
-    }
+    if (flow->count % LIGHTEN_EACH == 0)
+        lighten(flow, (uint32_t)count);
     return 0;
 }
 
@@ -480,9 +533,9 @@ int thrum_insert_items(thrum_flow *flow, const thrum_codelet *codelet, const thr
 
 static void clear_jobs(thrum_flow *flow, bool all)
 {
-    thrum__lock_take(&flow->space->lock);
+    bool entered = thrum__favour_take(&flow->space->lock);
     thrum__store_clear(&flow->store, all);
-    thrum__lock_give(&flow->space->lock);
+    thrum__favour_give(&flow->space->lock, entered);
 }
 
 /* Graphs, which do not know of groups, may use the handles when the flows have been waited for: so the flow that was the last to
@@ -501,7 +554,7 @@ static void close_reductions(thrum_flow *flow)
     if (!flow->reduces)
         return;
     flow->reduces = false;
-    thrum__lock_take(&flow->space->lock);
+    flow->entered = thrum__favour_take(&flow->space->lock);
     int err = close_reductions_locked(flow);
     thrum__flow_unlock(flow);
     if (err)

@@ -36,6 +36,7 @@ struct thrum_flow {
     thrum__stream *stream;
     bool begun;   /* the stream takes jobs */
     bool reduces; /* some of its jobs since then have reduced */
+    bool entered; /* how the space's lock was taken; while it is held */
     int code;     /* the first error of an insertion */
     size_t window;
     uint64_t count;
@@ -44,6 +45,9 @@ struct thrum_flow {
     struct thrum__recording *recording; /* NULL: tasks run */
     thrum_handle *arrival;              /* of an acquisition: ends when the data is there (data_use.c) */
 };
+
+/* Accesses of the most common jobs: see thrum__flow_run_plain. */
+enum { THRUM__PLAIN_MOST = 8 };
 
 /* ---- flow_jobs.c -------------------------------------------------------------------------------------------------- */
 
@@ -89,8 +93,10 @@ void thrum__flow_ready_at_once(thrum_flow *flow, thrum__job *job);
 void thrum__flow_ended(thrum__job *job);
 /* The rest of it, where that was kept back (job->kept). */
 void thrum__flow_end_kept(thrum__job *job);
-/* The function that deques carry for jobs. */
+/* The function that deques carry for jobs; and the one for the most common ones: a few accesses that read or write what is at home, and
+ * nothing else is special. */
 void thrum__flow_run(void *job);
+void thrum__flow_run_plain(void *job);
 
 /* Where all data is at home: what a kernel is given for one access, in the calling worker, whose task fails where something is
  * missing; and giving it back. 0 or an error. */

@@ -22,10 +22,11 @@ static bool has_ended(const thrum__job *job)
 
 static void look_at(thrum__job_store *store, thrum__job_chunk *chunk)
 {
-    while (chunk->seen < chunk->used && has_ended(job_at(chunk, chunk->seen))) {
-        chunk->seen += job_at(chunk, chunk->seen)->bytes;
-        store->open--;
-    }
+    size_t seen = chunk->seen, used = chunk->used, ended = 0;
+    for (; seen < used && has_ended(job_at(chunk, seen)); ended++)
+        seen += job_at(chunk, seen)->bytes;
+    chunk->seen = seen;
+    store->open -= ended;
 }
 
 void thrum__store_look(thrum__job_store *store)

@@ -77,10 +77,10 @@ void thrum__flow_ready_at_once(thrum_flow *flow, thrum__job *job)
 static void dissolve(thrum__job *job)
 {
     thrum__space *space = flow_of(job)->space;
-    thrum__lock_take(&space->lock);
+    thrum__favour_take_lock(&space->lock);
     for (uint32_t i = 1; i < job->count; i++)
         thrum__order_clear(&job->access[i].data->front);
-    thrum__lock_give(&space->lock);
+    thrum__favour_give_lock(&space->lock);
     for (uint32_t i = 1; i < job->count; i++) {
         if (space->places)
             thrum__replicas_free(space->places, job->access[i].data);
@@ -90,26 +90,31 @@ static void dissolve(thrum__job *job)
 
 /* Saying that it has ended gives its memory back: nothing of it is touched afterwards. The flow stays until its last strand has
  * gone. */
+static void end_in_order(thrum__job *job)
+{
+    thrum__job_owner *owner = job->owner;
+    thrum__order_end(job, &flow_of(job)->space->lock, thrum__flow_ready);
+    bool holds = job->holds_strand;
+    atomic_store_explicit(&job->ended, 1, memory_order_release);
+    if (holds)
+        thrum__stream_let_go(owner);
+}
+
+void thrum__flow_end_kept(thrum__job *job)
+{
+    if (job->dissolves)
+        dissolve(job);
+    if (job->commutes)
+        thrum__commute_leave(job, go);
+    end_in_order(job);
+}
+
 void thrum__flow_ended(thrum__job *job)
 {
     if (job->kept)
         thrum__promise_keep(flow_of(job)->arrival);
     else
         thrum__flow_end_kept(job);
-}
-
-void thrum__flow_end_kept(thrum__job *job)
-{
-    thrum__job_owner *owner = job->owner;
-    if (job->dissolves)
-        dissolve(job);
-    if (job->commutes)
-        thrum__commute_leave(job, go);
-    thrum__order_end(job, thrum__flow_ready);
-    bool holds = job->holds_strand;
-    atomic_store_explicit(&job->ended, 1, memory_order_release);
-    if (holds)
-        thrum__stream_let_go(owner);
 }
 
 /* ---- Running at home ---------------------------------------------------------------------------------------------- */
@@ -222,6 +227,17 @@ static void leave_out(const thrum__job *job)
 {
     if (job->kind == THRUM__JOB_COMBINE)
         thrum__reduction_reset(job->access[0].data->reduction);
+}
+
+/* Nothing that could be missing, no memory to give back. */
+void thrum__flow_run_plain(void *arg)
+{
+    thrum__job *job = arg;
+    thrum_buffer buffers[THRUM__PLAIN_MOST];
+    for (uint32_t i = 0; i < job->count; i++)
+        buffers[i] = job->access[i].data->home;
+    thrum__job_call(job, job->codelet->cpu, buffers);
+    end_in_order(job);
 }
 
 void thrum__flow_run(void *arg)

@@ -152,9 +152,9 @@ void thrum__space_fini(thrum__space *space)
 
 thrum_data *thrum__data_blank(thrum__space *space)
 {
-    thrum__lock_take(&space->lock);
+    thrum__favour_take_lock(&space->lock);
     thrum_data *data = take_gone_locked(space);
-    thrum__lock_give(&space->lock);
+    thrum__favour_give_lock(&space->lock);
     if (data) {
         thrum__free(data->name);
         memset(data, 0, sizeof *data);
@@ -172,9 +172,9 @@ void thrum__data_enter(thrum_data *data)
 {
     data->of_user = data->front.written = data->home.ptr != NULL;
     atomic_store_explicit(&data->kind, THRUM__DATA_LIVE, memory_order_relaxed);
-    thrum__lock_take(&data->space->lock);
+    thrum__favour_take_lock(&data->space->lock);
     link_live_locked(data->space, data);
-    thrum__lock_give(&data->space->lock);
+    thrum__favour_give_lock(&data->space->lock);
 }
 
 void thrum__data_scrap(thrum_data *data)
@@ -191,10 +191,10 @@ void thrum__data_retire(thrum_data *data)
         thrum__data_uncut(data, false);
     atomic_store_explicit(&data->kind, THRUM__DATA_GONE, memory_order_relaxed);
     drop_contents(data);
-    thrum__lock_take(&data->space->lock);
+    thrum__favour_take_lock(&data->space->lock);
     unlink_live_locked(data->space, data);
     append_gone_locked(data->space, data);
-    thrum__lock_give(&data->space->lock);
+    thrum__favour_give_lock(&data->space->lock);
 }
 
 /* ---- Kinds of handles --------------------------------------------------------------------------------------------- */

@@ -13,7 +13,7 @@
 #include <thrum/data.h>
 #include <thrum/device.h>
 
-#include "sys/park.h"
+#include "sys/favour.h"
 
 #include <stdatomic.h>
 
@@ -43,7 +43,7 @@ typedef struct thrum__front {
 /* All handles of one executor. */
 typedef struct thrum__space {
     thrum_executor *ex;
-    thrum__lock lock;                   /* the order of insertion; the lists below */
+    thrum__favour lock;                 /* the order of insertion; the lists below */
     thrum__lock commute_lock;           /* see model/order.h */
     thrum__lock home_lock;              /* new memory at home: the main program may need it while a task does */
     uint32_t stamp;                     /* of the newest insertion; wraps around */

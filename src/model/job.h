@@ -20,6 +20,7 @@ enum thrum__job_kind {
 };
 
 struct thrum__job;
+struct thrum__at_once;
 
 /* Somebody waits for a job to end: part of what waits or of what it waits for, whichever has room (model/order.h). */
 typedef struct thrum__edge {
@@ -42,6 +43,9 @@ typedef struct thrum__job_owner {
     thrum_executor *ex;
     thrum__root *root; /* where its errors go, and whether it is cancelled; changes only while it has no jobs */
     void *run;         /* a thrum__run, for built-in stealing */
+    /* How long its jobs take (sched/at_once.h); NULL: nobody asks. Written by whoever inserts, read by whoever runs jobs: relaxed,
+     * what it points to is there as long as there are jobs. */
+    _Atomic(struct thrum__at_once *) times;
     /* The job's work is done, or was left out; nobody touches it any more but the owner. Called once, by any thread. */
     void (*ended)(struct thrum__job *job);
 } thrum__job_owner;

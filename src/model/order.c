@@ -148,10 +148,10 @@ static void insert_access(insertion *i, thrum__access *access)
 }
 
 /* Only edges make it known to others: without any, nobody counts it down, and it is ready. */
-bool thrum__order_insert(thrum__job *job, thrum__foreign_fn *foreign)
+static bool insert_from(thrum__job *job, uint32_t first, thrum__foreign_fn *foreign)
 {
     insertion i = {.job = job};
-    for (uint32_t n = 0; n < job->count; n++)
+    for (uint32_t n = first; n < job->count; n++)
         insert_access(&i, &job->access[n]);
     if (i.edges == 0)
         return true;
@@ -161,12 +161,56 @@ bool thrum__order_insert(thrum__job *job, thrum__foreign_fn *foreign)
     return atomic_fetch_sub_explicit(&job->task.pending, rest, memory_order_acq_rel) == rest;
 }
 
+bool thrum__order_insert(thrum__job *job, thrum__foreign_fn *foreign)
+{
+    return insert_from(job, 0, foreign);
+}
+
+/* An access that has nothing to wait for: what insert_access would do with it. False: it may have, or changes more than that. */
+static inline bool insert_quiet(thrum__access *access)
+{
+    thrum__front *front = &access->data->front;
+    thrum__access *last = front->last;
+    if (last && !has_ended(job_of(last)))
+        return false;
+    if (access->mode == THRUM_MODE_R) {
+        join_group(front, access);
+        return true;
+    }
+    if (front->members || front->scratch)
+        return false;
+    if (last)
+        last->in_front = false;
+    front->last = access;
+    front->written = access->in_front = true;
+    return true;
+}
+
+bool thrum__order_insert_plain(thrum__job *job, thrum__foreign_fn *foreign)
+{
+    uint32_t quiet = 0;
+    while (quiet < job->count && insert_quiet(&job->access[quiet]))
+        quiet++;
+    return quiet == job->count || insert_from(job, quiet, foreign);
+}
+
 /* ---- Ending ------------------------------------------------------------------------------------------------------- */
 
-/* The edge is read before the arrival: what waits may begin then, end, and be gone. */
-void thrum__order_end(thrum__job *job, thrum__ready_fn *ready)
+/* Whoever has the lock for nothing ends a job with it: nobody adds an edge meanwhile, so there is nothing to exchange. */
+static thrum__edge *take_waiters(thrum__job *job, thrum__favour *lock)
 {
-    thrum__edge *edge = atomic_exchange_explicit(&job->waiters, &thrum__ended, memory_order_acq_rel);
+    if (!thrum__favour_enter(lock))
+        return atomic_exchange_explicit(&job->waiters, &thrum__ended, memory_order_acq_rel);
+    thrum__edge *edge = atomic_load_explicit(&job->waiters, memory_order_relaxed);
+    atomic_store_explicit(&job->waiters, &thrum__ended, memory_order_release);
+    thrum__favour_leave(lock);
+    return edge;
+}
+
+/* The edge is read before the arrival: what waits may begin then, end, and be gone. */
+void thrum__order_end(thrum__job *job, thrum__favour *lock, thrum__ready_fn *ready)
+{
+    thrum__edge *edge = take_waiters(job, lock);
     while (edge) {
         thrum__job *after = edge->after;
         edge = edge->next;
@@ -218,21 +262,16 @@ void thrum__order_clear(thrum__front *front)
     front->last = NULL;
 }
 
-void thrum__order_forget(thrum__job *job)
+void thrum__order_forget_access(thrum__access *access)
 {
-    for (uint32_t i = 0; i < job->count; i++) {
-        thrum__access *access = &job->access[i];
-        if (!access->in_front)
-            continue;
-        thrum__front *front = &access->data->front;
-        if (front->last == access) {
-            front->last = NULL;
-            access->in_front = false;
-        } else if (access->mode == THRUM_MODE_SCRATCH) {
-            forget_ended(&front->scratch);
-        } else {
-            forget_members(front);
-        }
+    thrum__front *front = &access->data->front;
+    if (front->last == access) {
+        front->last = NULL;
+        access->in_front = false;
+    } else if (access->mode == THRUM_MODE_SCRATCH) {
+        forget_ended(&front->scratch);
+    } else {
+        forget_members(front);
     }
 }
 

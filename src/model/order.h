@@ -24,11 +24,12 @@
  *   arrives at each. Nobody else touches either.
  *
  * Invariants
- *   1. A job's list of waiters is taken once, in exchange for &thrum__ended; nothing is added afterwards.
+ *   1. A job's list of waiters is taken once, in exchange for &thrum__ended; nothing is added afterwards. With the space's lock it is
+ *      replaced without an exchange: only those who hold it add to the list.
  *   2. `pending` of a job is above zero until its insertion is complete: it counts from THRUM__INSERTING down.
  *   3. A front names accesses of jobs whose memory is in use: before that is used again, thrum__order_forget.
  *
- * Orders: the exchange is a release, and adding an edge, or finding the list gone, an acquire: what the job did happens before
+ * Orders: the exchange, or store, is a release, and adding an edge, or finding the list gone, an acquire: what the job did happens before
  * what comes later, whether that waits or not. Arriving is acquire and release, as with counters of graphs.
  */
 #ifndef THRUM_MODEL_ORDER_H
@@ -72,9 +73,13 @@ static inline bool thrum__order_closes_nothing(const thrum__front *front, enum t
 typedef void thrum__foreign_fn(thrum__job *job);
 bool thrum__order_insert(thrum__job *job, thrum__foreign_fn *foreign);
 
-/* The job has ended: `ready` is called for each job that was waiting for nothing else. */
+/* The same for accesses that read or write, the most common case first: nothing that has not ended is in front of them. */
+bool thrum__order_insert_plain(thrum__job *job, thrum__foreign_fn *foreign);
+
+/* The job has ended: `ready` is called for each job that was waiting for nothing else. The lock is its space's, which the caller does
+ * not hold. */
 typedef void thrum__ready_fn(thrum__job *job);
-void thrum__order_end(thrum__job *job, thrum__ready_fn *ready);
+void thrum__order_end(thrum__job *job, thrum__favour *lock, thrum__ready_fn *ready);
 
 /* Whether all that used the handle has ended, and nothing has to be combined. With the space's lock. */
 bool thrum__order_is_quiet(const thrum__front *front);
@@ -83,7 +88,13 @@ bool thrum__order_is_quiet(const thrum__front *front);
 void thrum__order_clear(thrum__front *front);
 
 /* The job has ended, and its memory is going to be used again: no front names it any more. With the space's lock. */
-void thrum__order_forget(thrum__job *job);
+void thrum__order_forget_access(thrum__access *access);
+static inline void thrum__order_forget(thrum__job *job)
+{
+    for (uint32_t i = 0; i < job->count; i++)
+        if (job->access[i].in_front)
+            thrum__order_forget_access(&job->access[i]);
+}
 
 /* ---- Commuting ---------------------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whether whoever inserts jobs runs them itself, at once: from times, without threads and clocks.
+ *
+ * Where there is one place for all, jobs run one after the other whoever runs them. If the thread that inserts does, it does so in the
+ * order of insertion, with what it has just written in its core's cache, and nobody has to be woken. Against that: it comes back
+ * later, could have done something else meanwhile, and what a job waits for might be up to that very thread. So
+ *
+ *   1. only codelets are run at once of which a job has been seen to end, and that take less than THRUM__BRIEF_NS;
+ *   2. not while whoever inserts has other things to do: more than a third of the jobs' time, and not just insertions;
+ *   3. not jobs below THRUM__AT_ONCE_NS: those run in batches (exec/stream.c), for which a place is taken once.
+ *
+ * Roles
+ *   Whoever runs a job asks whether to time it, and notes how long it took. That is one thread at a time but for moments in which
+ *   the place changes hands; those who meet there may lose a count. What they write is atomic, and relaxed: an estimate.
+ *   Whoever inserts looks and decides; what belongs to that is its own.
+ */
+#ifndef THRUM_SCHED_AT_ONCE_H
+#define THRUM_SCHED_AT_ONCE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { THRUM__AT_ONCE_NS = 700, THRUM__BRIEF_NS = 4000000 };
+enum { THRUM__KNOWN_CODELETS = 8 };
+/* In a row that say the same. Few where invariants are checked, so that tests see it change. */
+#ifdef THRUM_CHECKS
+enum { THRUM__AT_ONCE_LOOKS = 2 };
+#else
+enum { THRUM__AT_ONCE_LOOKS = 8 };
+#endif
+
+/* What is known of a codelet; a later one may take its room. */
+typedef struct thrum__known_codelet {
+    _Atomic(const void *) codelet;
+    _Atomic int64_t ns; /* a job's time; 0: none has ended */
+    _Atomic uint32_t calls;
+} thrum__known_codelet;
+
+typedef struct thrum__at_once {
+    thrum__known_codelet known[THRUM__KNOWN_CODELETS];
+    _Atomic int64_t spent;  /* in jobs */
+    _Atomic uint64_t calls; /* jobs that have ended; of short ones so many at a time as one that was timed stands for */
+    /* Of whoever inserts: */
+    bool on;            /* it runs them */
+    int64_t since;      /* when it last looked; 0: it has waited since */
+    int64_t spent_then; /* and what there was then */
+    uint64_t calls_then;
+    uint32_t against;       /* looks in a row that say that it should not be as it is */
+    uint32_t pause, pauses; /* looks until it tries again, and how many it was the last time */
+} thrum__at_once;
+
+/* A job of the codelet is about to be called: whether to time it. */
+bool thrum__at_once_times(thrum__at_once *once, const void *codelet);
+void thrum__at_once_note(thrum__at_once *once, const void *codelet, int64_t ns);
+
+/* Rule 1. */
+bool thrum__at_once_is_brief(const thrum__at_once *once, const void *codelet);
+
+/* After so many insertions since the last look. It takes some looks in a row to change: any may have been interrupted. CATCH_UP: running at once would be right, but jobs that were inserted before have to
+ * end first; tell by thrum__at_once_caught_up whether they have. */
+enum thrum__at_once_way { THRUM__LEAVE_TO_OTHERS, THRUM__CATCH_UP, THRUM__RUN_AT_ONCE };
+enum thrum__at_once_way thrum__at_once_look(thrum__at_once *once, int64_t now, int insertions);
+void thrum__at_once_caught_up(thrum__at_once *once, bool success);
+
+/* Whoever inserts had to wait, or its flow has begun anew: the time since the last look says nothing. */
+void thrum__at_once_waited(thrum__at_once *once);
+
+/* How long nothing may end while it catches up. */
+int64_t thrum__at_once_patience(const thrum__at_once *once);
+
+#endif
