@@ -420,12 +420,6 @@ void thrum__door_show_all(worker *w)
 
 /* ---- The others' side --------------------------------------------------------------------------------------------- */
 
-bool thrum__door_hides(const worker *victim)
-{
-    return thrum__deque_has_hidden(&victim->deque) || thrum__spawn_has_hidden(victim) ||
-           atomic_load_explicit(&victim->hidden_sources, memory_order_relaxed) > 0;
-}
-
 static bool raid(worker *victim)
 {
     if (!thrum__lock_try(&victim->door))

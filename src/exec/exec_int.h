@@ -489,8 +489,25 @@ static inline bool thrum__is_short(const thrum_graph *graph)
 
 enum look { LOOK_NOTHING, LOOK_WAIT, LOOK_SOON, LOOK_SHOWN };
 
+/* Whether there is a spawned task that others can take, and one that they cannot: glances. */
+static inline bool thrum__spawn_visible(const worker *w)
+{
+    const thrum__spawn *place = atomic_load_explicit(&w->bottom, memory_order_acquire);
+    return __atomic_load_n(&place->state, __ATOMIC_RELAXED) & THRUM__READY;
+}
+
+static inline bool thrum__spawn_has_hidden(const worker *w)
+{
+    return __atomic_load_n(&w->spawn.top, __ATOMIC_RELAXED) >
+           atomic_load_explicit(&w->spawns_shown, memory_order_relaxed);
+}
+
 /* Whether the worker keeps work to itself: a glance. */
-bool thrum__door_hides(const worker *victim);
+static inline bool thrum__door_hides(const worker *victim)
+{
+    return thrum__deque_has_hidden(&victim->deque) || thrum__spawn_has_hidden(victim) ||
+           atomic_load_explicit(&victim->hidden_sources, memory_order_relaxed) > 0;
+}
 /* Looks for work that others keep to themselves, and asks for it, now or later, or goes and gets it. LOOK_WAIT: there is
  * some, look again now and then; LOOK_SOON: in a moment (an answer may be due); LOOK_SHOWN: some has been shown just now. */
 enum look thrum__door_look(worker *w, int64_t now);
@@ -784,8 +801,6 @@ bool thrum__is_done(const thrum_handle *handle);
 
 bool thrum__spawn_steal(worker *thief, worker *victim, const thrum__spawn *helped, found *f);
 void thrum__spawn_run(worker *w, const found *f);
-bool thrum__spawn_visible(const worker *w);
-bool thrum__spawn_has_hidden(const worker *w);
 /* With the door held, and the bar up if not by the owner: shows up to `most` more spawned tasks. */
 void thrum__spawn_show_locked(worker *w, size_t most);
 void thrum__call_scope(worker *w, thrum__root *root, thrum_scope_fn *fn, void *arg);

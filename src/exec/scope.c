@@ -103,18 +103,6 @@ static void call_spawned(worker *w, thrum__root *root, thrum_scope_fn *fn, void 
 
 /* ---- Stealing ----------------------------------------------------------------------------------------------------- */
 
-bool thrum__spawn_visible(const worker *w)
-{
-    const thrum__spawn *place = atomic_load_explicit(&w->bottom, memory_order_acquire);
-    return __atomic_load_n(&place->state, __ATOMIC_RELAXED) & READY;
-}
-
-bool thrum__spawn_has_hidden(const worker *w)
-{
-    return __atomic_load_n(&w->spawn.top, __ATOMIC_RELAXED) >
-           atomic_load_explicit(&w->spawns_shown, memory_order_relaxed);
-}
-
 /* The acquire pairs with the owner's releases on top: the places below it are as the owner left them. The release on each
  * state hands that on to the thief that claims the place. */
 void thrum__spawn_show_locked(worker *w, size_t most)
