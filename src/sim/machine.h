@@ -44,6 +44,10 @@ typedef struct thrum__speed_row {
     thrum__law *law; /* seconds; NULL: by the numbers above */
 } thrum__speed_row;
 
+typedef struct thrum__overhead {
+    double task, access;
+} thrum__overhead;
+
 struct thrum_machine {
     char *name, *about, *path;
     int hosts, cores, lost_per_device; /* cores of each host */
@@ -53,9 +57,14 @@ struct thrum_machine {
     int kind_count;
     thrum__speed_row *speeds;
     int speed_count;
-    double core_overhead, *kind_overhead; /* seconds that each task adds, by kind */
-    thrum__law *noise;                    /* NULL: none */
-    char *cores_where;                    /* "FILE:LINE" of its line; NULL: none */
+    /* Seconds that each task adds, and each access of it, by kind. */
+    thrum__overhead core_overhead, *kind_overhead;
+    /* How tasks come: who inserts takes so long for each, and for each access of it, and waits while `window` of them have not
+     * ended (0: no limit) until half of them have. All 0: all tasks are there from the start. */
+    double insert_task, insert_access;
+    int window;
+    thrum__law *noise; /* NULL: none */
+    char *cores_where; /* "FILE:LINE" of its line; NULL: none */
 };
 
 /* ---- Laid out ----------------------------------------------------------------------------------------------------- */
@@ -99,11 +108,17 @@ void thrum__machine_layout_drop(thrum__layout *layout);
 /* Which row says how fast the codelet is there: its own, else "*"; NULL: none does. */
 const thrum__speed_row *thrum__machine_speed(const thrum_machine *machine, const char *codelet, int kind);
 
+/* What a task is: units of work, the bytes of its data, and how many accesses those are. */
+typedef struct thrum__amount {
+    double work, bytes;
+    int accesses;
+} thrum__amount;
+
 /* How long one task takes, with what each adds, without noise, its mean. Negative (row NULL): nobody says. */
-double thrum__machine_seconds(const thrum_machine *machine, const thrum__speed_row *row, double work, double bytes,
+double thrum__machine_seconds(const thrum_machine *machine, const thrum__speed_row *row, const thrum__amount *amount,
                               int kind);
 /* The same as drawn: times and noise are taken from the stream. */
-double thrum__machine_draw(const thrum_machine *machine, const thrum__speed_row *row, double work, double bytes,
+double thrum__machine_draw(const thrum_machine *machine, const thrum__speed_row *row, const thrum__amount *amount,
                            int kind, thrum__stream *stream);
 /* A factor by which the time of one task is multiplied; 1 without noise, and then nothing is drawn. */
 double thrum__machine_noise(const thrum_machine *machine, thrum__stream *stream);

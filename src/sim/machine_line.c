@@ -255,6 +255,12 @@ static const struct key network_keys[] = {
     {"latency", TIME, IN_MACHINE(network_latency), 0, 0},
     {0},
 };
+static const struct key insert_keys[] = {
+    {"task", TIME, IN_MACHINE(insert_task), 0, 0},
+    {"access", TIME, IN_MACHINE(insert_access), 0, 0},
+    {"window", COUNT, IN_MACHINE(window), 0, 1 << 30},
+    {0},
+};
 static const struct key device_keys[] = {
     {"count", COUNT, IN_KIND(count), 0, THRUM__MACHINE_NODES_MOST},
     {"arch", ARCH, IN_KIND(arch), 0, 0},
@@ -315,6 +321,11 @@ static int take_root(struct reader *reader)
 static int take_network(struct reader *reader)
 {
     return take_settings(reader, "network", network_keys, reader->machine);
+}
+
+static int take_insert(struct reader *reader)
+{
+    return take_settings(reader, "insert", insert_keys, reader->machine);
 }
 
 /* ---- Devices ------------------------------------------------------------------------------------------------------ */
@@ -567,17 +578,32 @@ static int take_time_line(struct reader *reader)
     return take_of_codelet(reader, "time", take_time);
 }
 
+/* "cpu" is of each task, "access.cpu" of each of its accesses. */
+static int read_overhead_key(const struct reader *reader, const char *key, bool *access, int *kind)
+{
+    static const char before[] = "access.";
+    *access = strncmp(key, before, sizeof before - 1) == 0;
+    if (*access || !strchr(key, '.'))
+        return find_kind(reader, *access ? key + sizeof before - 1 : key, kind);
+    return wrong(
+        reader, "a line 'overhead' has no key '%.40s': it has cpu or a device, and access with its name behind a point",
+        key);
+}
+
 static int take_overhead(struct reader *reader)
 {
     char *key, *value;
     int err, kind, taken = 0;
+    bool access;
     while (!(err = next_setting(reader, &key, &value)) && key) {
         const struct key time_key = {.name = key, .value = TIME};
         thrum_machine *machine = reader->machine;
-        err = find_kind(reader, key, &kind);
+        err = read_overhead_key(reader, key, &access, &kind);
+        thrum__overhead *each = err                   ? NULL
+                                : kind == THRUM__CORE ? &machine->core_overhead
+                                                      : &machine->kind_overhead[kind];
         if (!err)
-            err = read_value(reader, &time_key, value,
-                             kind == THRUM__CORE ? &machine->core_overhead : &machine->kind_overhead[kind]);
+            err = read_value(reader, &time_key, value, access ? &each->access : &each->task);
         if (err)
             return err;
         taken++;
@@ -639,7 +665,7 @@ static const struct line_kind {
 } line_kinds[] = {
     {"name", take_name},      {"about", take_about},       {"hosts", take_hosts},     {"cores", take_cores},
     {"device", take_device},  {"root", take_root},         {"network", take_network}, {"speed", take_speed_line},
-    {"time", take_time_line}, {"overhead", take_overhead}, {"noise", take_noise},
+    {"time", take_time_line}, {"overhead", take_overhead}, {"insert", take_insert},   {"noise", take_noise},
 };
 enum { LINE_KINDS = sizeof line_kinds / sizeof *line_kinds };
 
@@ -651,7 +677,7 @@ static int unknown_line(const struct reader *reader, const char *word)
         names[i] = line_kinds[i].name;
     return wrong(reader,
                  "there is no line '%.40s'%s lines begin with name, about, hosts, cores, device, root, network, speed, "
-                 "time, overhead or noise",
+                 "time, overhead, insert or noise",
                  word, thrum__meant(word, names, LINE_KINDS, meant));
 }
 

@@ -62,15 +62,16 @@ static void set_times(const task_run *run, int number, int k)
     const thrum_machine *machine = run->layout.machine;
     size_t at = (size_t)number * (size_t)run->kind_count + (size_t)k;
     thrum__stream stream = thrum__stream_of(run->sim->seed, (uint64_t)number);
-    double known = about->seconds[run->kinds[k].arch], bytes = bytes_of(&run->tasks[number]);
+    double known = about->seconds[run->kinds[k].arch];
     if (known > 0) {
         run->expected[at] = known;
         run->seconds[at] = known * thrum__machine_noise(machine, &stream);
         return;
     }
     const thrum__speed_row *row = thrum__machine_speed(machine, codelet, k - 1);
-    run->expected[at] = thrum__machine_seconds(machine, row, about->work, bytes, k - 1);
-    run->seconds[at] = thrum__machine_draw(machine, row, about->work, bytes, k - 1, &stream);
+    const thrum__amount amount = {about->work, bytes_of(&run->tasks[number]), about->count};
+    run->expected[at] = thrum__machine_seconds(machine, row, &amount, k - 1);
+    run->seconds[at] = thrum__machine_draw(machine, row, &amount, k - 1, &stream);
 }
 
 /* ---- Who can run it ------------------------------------------------------------------------------------------------------ */
