@@ -115,7 +115,7 @@ int thrum__machine_add_kind(thrum_machine *machine, const char *name, const char
         return THRUM_ENOMEM;
     }
     machine->kinds[machine->kind_count] = kind;
-    machine->kind_overhead[machine->kind_count] = (thrum__overhead){0, 0};
+    machine->kind_overhead[machine->kind_count] = (thrum__overhead){0};
     return machine->kind_count++;
 }
 
@@ -341,24 +341,24 @@ const thrum__speed_row *thrum__machine_speed(const thrum_machine *machine, const
     return row ? row : find_row(machine, "*", kind);
 }
 
+/* By how much a worker is slower because the others of the host are at work too. */
+static double crowding(const thrum_machine *machine, double crowd)
+{
+    int others = crowd > 0 ? thrum__machine_cores(machine) + device_workers(machine) - 1 : 0;
+    return others > 0 ? 1 + crowd * others : 1;
+}
+
 static double overhead(const thrum_machine *machine, const thrum__amount *amount, int kind)
 {
     const thrum__overhead *each = kind == THRUM__CORE ? &machine->core_overhead : &machine->kind_overhead[kind];
-    return each->task + amount->accesses * each->access;
-}
-
-/* By how much a worker is slower because the others of the host are at work too. */
-static double crowding(const thrum_machine *machine, const thrum__speed_row *row)
-{
-    int others = row->crowd > 0 ? thrum__machine_cores(machine) + device_workers(machine) - 1 : 0;
-    return others > 0 ? 1 + row->crowd * others : 1;
+    return (each->task + amount->accesses * each->access + amount->scratch * each->scratch) *
+           crowding(machine, each->crowd);
 }
 
 static double by_numbers(const thrum_machine *machine, const thrum__speed_row *row, const thrum__amount *amount)
 {
-    double work = amount->work, of_size = work <= row->small_work ? work / row->small_rate
-                                                                  : amount->bytes * row->per_byte + work / row->rate;
-    return (row->fixed + of_size) * crowding(machine, row);
+    double rate = amount->work <= row->small_work ? row->small_rate : row->rate;
+    return (row->fixed + amount->bytes * row->per_byte + amount->work / rate) * crowding(machine, row->crowd);
 }
 
 double thrum__machine_seconds(const thrum_machine *machine, const thrum__speed_row *row, const thrum__amount *amount,

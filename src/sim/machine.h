@@ -39,13 +39,15 @@ typedef struct thrum__speed_row {
     char *codelet;                 /* "*": all that have no row of their own */
     int kind;                      /* of device, or THRUM__CORE */
     double rate;                   /* units of work a second; INFINITY: work takes no time */
-    double small_rate, small_work; /* of work up to `small_work`, -1: none, the time is fixed + work / small_rate */
+    double small_rate, small_work; /* the rate of work up to `small_work`; -1: none */
     double fixed, per_byte, crowd;
     thrum__law *law; /* seconds; NULL: by the numbers above */
 } thrum__speed_row;
 
+/* What a worker of a kind adds to a task: seconds, those for each access and for each byte of scratch memory; and by how much of
+ * that each other worker of the host makes it longer. */
 typedef struct thrum__overhead {
-    double task, access;
+    double task, access, scratch, crowd;
 } thrum__overhead;
 
 struct thrum_machine {
@@ -57,7 +59,6 @@ struct thrum_machine {
     int kind_count;
     thrum__speed_row *speeds;
     int speed_count;
-    /* Seconds that each task adds, and each access of it, by kind. */
     thrum__overhead core_overhead, *kind_overhead;
     /* How tasks come: who inserts takes so long for each, and for each access of it, and waits while `window` of them have not
      * ended (0: no limit) until half of them have. All 0: all tasks are there from the start. */
@@ -108,9 +109,9 @@ void thrum__machine_layout_drop(thrum__layout *layout);
 /* Which row says how fast the codelet is there: its own, else "*"; NULL: none does. */
 const thrum__speed_row *thrum__machine_speed(const thrum_machine *machine, const char *codelet, int kind);
 
-/* What a task is: units of work, the bytes of its data, and how many accesses those are. */
+/* What a task is: units of work, the bytes of its data, those of them that are scratch memory, and how many accesses it has. */
 typedef struct thrum__amount {
-    double work, bytes;
+    double work, bytes, scratch;
     int accesses;
 } thrum__amount;
 

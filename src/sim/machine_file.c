@@ -357,6 +357,14 @@ static void write_part(FILE *file, const char *part, const char *kind, double se
         write_time(file, key, seconds);
 }
 
+static void write_crowd(FILE *file, const char *kind, double crowd)
+{
+    if (crowd <= 0)
+        return;
+    fprintf(file, " crowd.%s=", kind);
+    write_number(file, crowd);
+}
+
 static void write_row(FILE *file, const thrum_machine *machine, const thrum__speed_row *row)
 {
     const char *kind = thrum__machine_kind_name(machine, row->kind);
@@ -380,10 +388,7 @@ static void write_row(FILE *file, const thrum_machine *machine, const thrum__spe
     }
     write_part(file, "fixed", kind, row->fixed);
     write_part(file, "per-byte", kind, row->per_byte);
-    if (row->crowd > 0) {
-        fprintf(file, " crowd.%s=", kind);
-        write_number(file, row->crowd);
-    }
+    write_crowd(file, kind, row->crowd);
     fputc('\n', file);
 }
 
@@ -391,6 +396,8 @@ static void write_overhead(FILE *file, const char *kind, const thrum__overhead *
 {
     write_time(file, kind, overhead->task);
     write_part(file, "access", kind, overhead->access);
+    write_part(file, "scratch", kind, overhead->scratch);
+    write_crowd(file, kind, overhead->crowd);
 }
 
 static void write_overheads(FILE *file, const thrum_machine *machine)

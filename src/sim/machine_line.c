@@ -578,32 +578,52 @@ static int take_time_line(struct reader *reader)
     return take_of_codelet(reader, "time", take_time);
 }
 
-/* "cpu" is of each task, "access.cpu" of each of its accesses. */
-static int read_overhead_key(const struct reader *reader, const char *key, bool *access, int *kind)
+/* ---- Overheads ---------------------------------------------------------------------------------------------------- */
+
+enum overhead_part { TASK_PART, ACCESS_PART, SCRATCH_PART, OVERHEAD_CROWD_PART, OVERHEAD_PARTS };
+
+/* "cpu" is of each task, "access.cpu" of each of its accesses, and so on. */
+static int read_overhead_key(const struct reader *reader, const char *key, enum overhead_part *part, int *kind)
 {
-    static const char before[] = "access.";
-    *access = strncmp(key, before, sizeof before - 1) == 0;
-    if (*access || !strchr(key, '.'))
-        return find_kind(reader, *access ? key + sizeof before - 1 : key, kind);
-    return wrong(
-        reader, "a line 'overhead' has no key '%.40s': it has cpu or a device, and access with its name behind a point",
-        key);
+    static const char *const names[OVERHEAD_PARTS] = {"", "access", "scratch", "crowd"};
+    char word[24] = "", meant[THRUM__MEANT_TEXT];
+    const char *point = strchr(key, '.');
+    *part = TASK_PART;
+    if (!point)
+        return find_kind(reader, key, kind);
+    snprintf(word, sizeof word, "%.*s", (int)(point - key < 23 ? point - key : 23), key);
+    for (int i = ACCESS_PART; i < OVERHEAD_PARTS; i++)
+        if (strcmp(names[i], word) == 0) {
+            *part = (enum overhead_part)i;
+            return find_kind(reader, point + 1, kind);
+        }
+    return wrong(reader,
+                 "a line 'overhead' has no key '%.40s'%s it has: cpu or a device, and with its name behind a point "
+                 "access, scratch, crowd",
+                 key, thrum__meant(word, names + 1, OVERHEAD_PARTS - 1, meant));
+}
+
+static int set_overhead(const struct reader *reader, thrum__overhead *to, enum overhead_part part, const char *key,
+                        const char *value)
+{
+    const struct key time_key = {.name = key, .value = TIME};
+    double *const seconds[OVERHEAD_PARTS] = {&to->task, &to->access, &to->scratch, NULL};
+    return part == OVERHEAD_CROWD_PART ? read_crowd(reader, value, &to->crowd)
+                                       : read_value(reader, &time_key, value, seconds[part]);
 }
 
 static int take_overhead(struct reader *reader)
 {
     char *key, *value;
     int err, kind, taken = 0;
-    bool access;
+    enum overhead_part part;
     while (!(err = next_setting(reader, &key, &value)) && key) {
-        const struct key time_key = {.name = key, .value = TIME};
         thrum_machine *machine = reader->machine;
-        err = read_overhead_key(reader, key, &access, &kind);
-        thrum__overhead *each = err                   ? NULL
-                                : kind == THRUM__CORE ? &machine->core_overhead
-                                                      : &machine->kind_overhead[kind];
-        if (!err)
-            err = read_value(reader, &time_key, value, access ? &each->access : &each->task);
+        err = read_overhead_key(reader, key, &part, &kind);
+        if (err)
+            return err;
+        err = set_overhead(reader, kind == THRUM__CORE ? &machine->core_overhead : &machine->kind_overhead[kind], part,
+                           key, value);
         if (err)
             return err;
         taken++;
