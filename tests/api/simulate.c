@@ -482,6 +482,19 @@ static double urgent_last(const char *lines)
     return makespan;
 }
 
+/* 1, 5 and 5 s: the third waits for the second, too. */
+TEST(a_full_window_is_emptied_by_half_before_more_come)
+{
+    begin();
+    int c = codelet("c", CPU);
+    plain(c, 1);
+    plain(c, 5);
+    plain(c, 5);
+    thrum_sim_result *r = run_on("cores count=2\nspeed * cpu=1\ninsert window=2", NULL, 0);
+    assert_near(r->makespan, 10);
+    thrum_sim_result_free(r);
+}
+
 TEST(no_more_tasks_are_seen_than_the_window_has)
 {
     /* Of 4, 3, 2 and 1 s, as one worker after the other is free; or 2 and 1 s first, and when both have ended 4 and 3. */
@@ -1164,6 +1177,7 @@ int main(void)
         cmocka_unit_test(a_pinned_task_runs_where_it_is_pinned),
         cmocka_unit_test(a_task_runs_when_it_has_been_inserted),
         cmocka_unit_test(what_waits_runs_when_it_is_inserted_and_ready),
+        cmocka_unit_test(a_full_window_is_emptied_by_half_before_more_come),
         cmocka_unit_test(no_more_tasks_are_seen_than_the_window_has),
         cmocka_unit_test(a_task_can_say_itself_how_long_it_takes),
         cmocka_unit_test(equal_seeds_give_equal_results),
