@@ -214,6 +214,9 @@ static const double peer_limits[GROUPS][IMPLEMENTATIONS] = {
 #define SCALE 0.97
 
 enum { MOST_WORKER_COUNTS = 8, MOST_PASSES = 999, FEW_PASSES = 3, ANSWER_SECONDS = 120 };
+/* Pairs of samples for the comparison of workers in a pass: as many as can be begun in that time. */
+enum { PAIRS = 24, WARM_UPS = 3 };
+#define PAIRS_SECONDS 0.25
 
 struct runner {
     pid_t pid; /* 0: not started */
@@ -230,6 +233,13 @@ struct samples {
     double second_median;
 };
 
+/* Thrum with more workers / with one, of samples that are next to each other in time: what else the machine does changes both. */
+struct pairs {
+    int count;
+    double ratio[MOST_PASSES * PAIRS];
+    double median;
+};
+
 struct bench {
     bool json, quick;
     const char *out;
@@ -243,6 +253,7 @@ struct bench {
     char about[IMPLEMENTATIONS][256];
     struct runner runners[IMPLEMENTATIONS][MOST_WORKER_COUNTS];
     struct samples samples[IMPLEMENTATIONS][MOST_WORKER_COUNTS]; /* of the current work */
+    struct pairs pairs[MOST_WORKER_COUNTS];                      /* the same */
     FILE *record;                                                /* the file of raw samples */
     int recorded;
 };
@@ -387,28 +398,34 @@ static void complain(struct bench *b, const struct row *row, int which, int w, c
     b->failures++;
 }
 
-static void take_sample(struct bench *b, const struct row *row, int which, int w, bool keep)
+/* What one pass takes. False: not known, and if that is new, it is said. */
+static bool ask_for_sample(struct bench *b, const struct row *row, int which, int w, double *value, double *second)
 {
-    struct samples *samples = &b->samples[which][w];
     char request[128], answer[512];
-    double value, second = NAN;
+    *second = NAN;
     if (row->flags & FRESH)
         end_runner(&b->runners[which][w]);
     struct runner *runner = runner_of(b, which, w);
     snprintf(request, sizeof request, "%s %d %d", row->work, b->worker_counts[w], b->quick ? 10 : 1);
-    if (!runner || !ask(runner, request, answer, sizeof answer)) {
-        samples->none = true;
+    bool answered = runner && ask(runner, request, answer, sizeof answer);
+    if (answered && sscanf(answer, "ok %lf %lf", value, second) >= 1)
+        return true;
+    b->samples[which][w].none = true;
+    if (!answered)
         complain(b, row, which, w, "the runner ended or did not answer in time");
-    } else if (sscanf(answer, "ok %lf %lf", &value, &second) >= 1) {
-        if (keep) {
-            samples->second[samples->count] = second;
-            samples->value[samples->count++] = value;
-        }
-    } else {
-        samples->none = true;
-        if (strcmp(answer, "none") != 0)
-            complain(b, row, which, w, answer);
-    }
+    else if (strcmp(answer, "none") != 0)
+        complain(b, row, which, w, answer);
+    return false;
+}
+
+static void take_sample(struct bench *b, const struct row *row, int which, int w, bool keep)
+{
+    struct samples *samples = &b->samples[which][w];
+    double value, second;
+    if (!ask_for_sample(b, row, which, w, &value, &second) || !keep)
+        return;
+    samples->second[samples->count] = second;
+    samples->value[samples->count++] = value;
 }
 
 static int by_size(const void *a, const void *b)
@@ -418,7 +435,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Sorts into `sorted`, and returns the median. */
-static double sort_samples(const double *values, int count, double sorted[MOST_PASSES])
+static double sort_samples(const double *values, int count, double *sorted)
 {
     memcpy(sorted, values, (size_t)count * sizeof *sorted);
     qsort(sorted, (size_t)count, sizeof *sorted, by_size);
@@ -445,33 +462,110 @@ static bool is_measured(const struct bench *b, const struct row *row, int w)
     return !(row->flags & NOT_ONE) || b->worker_counts[w] > 1;
 }
 
-static void measure(struct bench *b, const struct row *row)
+/* ---- Comparing numbers of workers --------------------------------------------------------------------------------- */
+
+/* -1: it was not measured. */
+static int one_worker(const struct bench *b)
 {
-    bool few = row->flags & FEW;
-    int passes = few && b->passes > FEW_PASSES ? FEW_PASSES : b->passes;
-    for (int which = 0; which < IMPLEMENTATIONS; which++) {
-        for (int w = 0; w < b->worker_count; w++) {
+    for (int w = 0; w < b->worker_count; w++)
+        if (b->worker_counts[w] == 1)
+            return w;
+    return -1;
+}
+
+static bool is_compared(const struct bench *b, const struct row *row, int w)
+{
+    int one = one_worker(b);
+    return !(row->flags & COSTS) && b->worker_counts[w] != 1 && one >= 0 && !b->samples[THRUM][one].none &&
+           !b->samples[THRUM][w].none;
+}
+
+static void add_pair(struct pairs *pairs, double more, double one)
+{
+    pairs->ratio[pairs->count++] = more / one;
+}
+
+/* Where a graph lies in memory changes its time by a tenth, for as long as its process lives: so these live for one pass. */
+static bool renew(struct bench *b, const struct row *row, int w)
+{
+    double value, second;
+    end_runner(&b->runners[THRUM][w]);
+    for (int i = 0; i < WARM_UPS; i++)
+        if (!ask_for_sample(b, row, THRUM, w, &value, &second))
+            return false;
+    return true;
+}
+
+/* The pass has a sample of each; where they are short more are taken, and either is first in turn. */
+static void compare_workers(struct bench *b, const struct row *row, int w)
+{
+    struct samples *all = b->samples[THRUM];
+    int one = one_worker(b);
+    add_pair(&b->pairs[w], all[w].value[all[w].count - 1], all[one].value[all[one].count - 1]);
+    if (row->group != BASE || !renew(b, row, one) || !renew(b, row, w))
+        return;
+    double value[2], second, until = tool_now() + PAIRS_SECONDS;
+    for (int i = 1; i < PAIRS && tool_now() < until; i++) {
+        int order[2] = {i % 2 ? w : one, i % 2 ? one : w};
+        for (int k = 0; k < 2; k++)
+            if (!ask_for_sample(b, row, THRUM, order[k], &value[order[k] == w], &second))
+                return;
+        add_pair(&b->pairs[w], value[1], value[0]);
+    }
+}
+
+static void compare_all_workers(struct bench *b, const struct row *row)
+{
+    for (int w = 0; w < b->worker_count; w++)
+        if (is_compared(b, row, w))
+            compare_workers(b, row, w);
+}
+
+static void summarize_pairs(struct pairs *pairs)
+{
+    static double sorted[MOST_PASSES * PAIRS];
+    pairs->median = pairs->count ? sort_samples(pairs->ratio, pairs->count, sorted) : NAN;
+}
+
+/* ---- A work ------------------------------------------------------------------------------------------------------- */
+
+static void forget_samples(struct bench *b, const struct row *row)
+{
+    for (int w = 0; w < b->worker_count; w++) {
+        b->pairs[w].count = 0;
+        for (int which = 0; which < IMPLEMENTATIONS; which++) {
             b->samples[which][w].count = 0;
             b->samples[which][w].none = b->missing[which] || !is_measured(b, row, w) ||
                                         ((row->flags & THRUM_ONLY) && which != THRUM) ||
                                         (which == THRUM_DMDA && row->group != DATA);
         }
     }
+}
+
+static void measure(struct bench *b, const struct row *row)
+{
+    bool few = row->flags & FEW;
+    int passes = few && b->passes > FEW_PASSES ? FEW_PASSES : b->passes;
+    forget_samples(b, row);
     for (int pass = few ? 0 : -1; pass < passes; pass++) { /* pass -1 warms up */
-        for (int w = 0; w < b->worker_count; w++) {
-            for (int which = 0; which < IMPLEMENTATIONS; which++) {
+        for (int which = 0; which < IMPLEMENTATIONS; which++) {
+            for (int w = 0; w < b->worker_count; w++) {
                 if (b->samples[which][w].none)
                     continue;
                 report_progress(b, row, pass, passes, which, w);
                 take_sample(b, row, which, w, pass >= 0);
             }
         }
+        if (pass >= 0)
+            compare_all_workers(b, row);
     }
     clear_progress(b);
     end_all_runners(b);
-    for (int which = 0; which < IMPLEMENTATIONS; which++)
-        for (int w = 0; w < b->worker_count; w++)
+    for (int w = 0; w < b->worker_count; w++) {
+        summarize_pairs(&b->pairs[w]);
+        for (int which = 0; which < IMPLEMENTATIONS; which++)
             summarize(&b->samples[which][w]);
+    }
 }
 
 /* ---- Results ----------------------------------------------------------------------------------------------------- */
@@ -484,14 +578,6 @@ struct result {
     int best_peer;            /* -1: none */
     const char *verdict;      /* "ok", "over", "below" or "" */
 };
-
-static double median_with_one_worker(const struct bench *b)
-{
-    for (int w = 0; w < b->worker_count; w++)
-        if (b->worker_counts[w] == 1)
-            return b->samples[THRUM][w].median;
-    return NAN;
-}
 
 static bool has_limit(const struct bench *b, const struct row *row, int w)
 {
@@ -559,8 +645,8 @@ static struct result result_of(const struct bench *b, const struct row *row, int
     struct result result = {thrum->median, row->flags & MORE ? thrum->most : thrum->least, NAN, NAN, NAN, -1, ""};
     result.best_peer = best_peer(b, row, w);
     result.ratio = ratio_of(b, row, w, result.best_peer);
-    if (!(row->flags & COSTS) && b->worker_counts[w] != 1)
-        result.to_one_worker = thrum->median / median_with_one_worker(b);
+    if (is_compared(b, row, w))
+        result.to_one_worker = b->pairs[w].median;
     if (row->flags & SCALES)
         result.scaling = b->samples[SEQUENTIAL][w].median / thrum->median / b->worker_counts[w];
     result.verdict = verdict_of(b, row, &result, w);
@@ -870,12 +956,23 @@ static void put_samples(FILE *out, const struct bench *b, int w)
     fputs("}", out);
 }
 
+static void put_pairs(FILE *out, const struct pairs *pairs)
+{
+    if (!pairs->count)
+        return;
+    fputs(",\"to_one_worker_samples\":[", out);
+    for (int i = 0; i < pairs->count; i++)
+        fprintf(out, "%s%.6g", i ? "," : "", pairs->ratio[i]);
+    fputs("]", out);
+}
+
 static void record_row(struct bench *b, const struct row *row, int w)
 {
     fputs(b->recorded++ ? ",\n{" : "\n{", b->record);
     put_result(b->record, b, row, w);
     fputs(",", b->record);
     put_samples(b->record, b, w);
+    put_pairs(b->record, &b->pairs[w]);
     fputs("}", b->record);
 }
 

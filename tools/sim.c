@@ -25,7 +25,7 @@ static const char help[] =
     "the machine:\n"
     "  --machine NAME *    one that comes with thrum, or a file (with a '/' or a '.' in its name)\n"
     "  --machines          lists those that come with thrum, or with --machine shows what it is\n"
-    "  --calibrate FILE    runs the applications with tiles of 128 and writes a description of this machine\n"
+    "  --calibrate FILE    measures kernels and tasks with tiles of 128 and writes a description of this machine\n"
     "  --timing            with --calibrate: of emulated devices in timing mode instead\n"
     "  --gpus COUNT *      another number of devices of the kind 'gpu'\n"
     "  --cores COUNT       another number of cores\n"

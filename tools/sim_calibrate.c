@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: MIT
  *
- * thrum sim --calibrate: a description of the machine that it runs on.
+ * thrum sim --calibrate: a description of the machine that it runs on, from what is measured with one tile size, 128. No application
+ * is run with another one, and Cholesky and life are not run at all.
  *
- * The applications are run at one tile size, 128 (life: blocks of 32; kmeans not at all): once with whole tiles, and with sizes that
- * are no multiple of it, so that there are thinner tiles at the edge, and each kernel is seen with several ratios of work to bytes.
- * What performance models have measured of these shapes, each compared with whole tiles of the same run, is fitted by
+ * Kernels are called alone, on the whole tile and on blocks of it (apps/common/probe.h), on one core and on all at once. What came out
+ * is fitted by
  *
  *     seconds = fixed + bytes * per_byte + work / rate,       none of them negative,
  *
- * so that relative errors are least, and scaled so that whole tiles come out as measured. Libraries have other kernels for small
- * matrices: if one rate for the smaller shapes and another for the rest fit much better, small work has its own. That is the whole
- * model: it says what other tile sizes take as far as what a kernel takes beside its operations grows with its data.
+ * so that relative errors are least, and scaled so that the whole tile comes out as measured. Libraries have other kernels for small
+ * matrices: if two rates, one for small work and one for the rest, fit much better, there are two. What the formula says of larger
+ * tiles is extrapolated. Crowding is how much longer kernels take while all cores run them. The kernels of QR have one rate each, from
+ * a run of the application. An emulated device runs kernels on a core of this machine: as fast as that.
  *
- * What a task costs besides its kernel: a worker's time that was in no kernel, less what the simulator says that it waits for data,
- * divided by its tasks. Life, whose tasks access 34 pieces of data, has what it takes more as a part of its kernel. Crowding is how
- * much longer whole tiles take while all cores are at work. An emulated device runs kernels on a core of this machine: the same,
- * with all kernels on it. In timing mode kernels take what the machine `timing` says: only overheads are looked for.
+ * What a task costs besides its kernel is measured with flows of tasks that do next to nothing (sim_flow.h), with few accesses and
+ * with many. In timing mode kernels take what the machine `timing` says: only these costs are looked for.
  *
- * Each run is a process of its own (this program as `thrum cholesky`, `thrum life`, ...), whose models go to a folder that is
- * removed in the end.
+ * Kernels and QR run in processes of their own (this program as `thrum cholesky`, ...).
  */
 #define _GNU_SOURCE
 
 #include "common.h"
 #include "sim.h"
 #include "sim_calibrate.h"
+#include "sim_flow.h"
 
-#include "apps/workloads.h"
+#include <thrum/thrum.h>
 
 #include <fcntl.h>
 #include <jansson.h>
@@ -37,100 +36,26 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TILES = 16, EDGE_TILES = 8, EDGES = 4, LIFE_BLOCK = 32, LIFE_BLOCKS = 3, LIFE_STEPS = 20, SHAPES = 160 };
-enum { AGAIN = 5 }; /* runs of which the quickest counts: who was disturbed says nothing about the runtime */
+enum { SHAPES = 96, QR_TILES = 8 };
+enum { FEW = 3, MANY = 34 }; /* accesses: of Cholesky's tasks, of life's */
 
-/* A kernel with data of certain extents, and what was measured of it. */
+/* A kernel with data of certain extents, and what was measured of it. The first of a codelet is the whole tile. */
 struct shape {
-    const char *codelet;
-    double work, bytes;
-    bool whole;
-    double
-        seconds; /* 0: not seen often enough. Of whole ones the mean over runs, of others relative to a whole one's */
-    int runs;
+    char codelet[24];
+    double work, bytes, seconds, crowded;
 };
 
-/* One way of running: on one core, on all, on an emulated device. */
-struct setting {
-    const char *arch; /* of the rows of its models */
-    const char *devices;
-    bool timing;
-    int workers, tile;
-    struct run {
-        double seconds, busy, tasks;
-        double copies, bytes, link_busy; /* to devices */
-    } cholesky, life;                    /* with whole tiles */
-    double life_fixed;                   /* of its kernel, as fitted */
+struct measured {
+    int tile, cores;
     struct shape shapes[SHAPES];
     int count;
+    /* Of a task beside its kernel: on one core, on all, on an emulated device. */
+    struct flow_costs few, many, few_crowded, few_device, many_device, tile_device, scratch_device;
 };
 
 struct fit {
     double rate, per_byte, fixed, small_rate, small_work;
 };
-
-/* ---- Shapes -------------------------------------------------------------------------------------------------------- */
-
-static void add_shape(struct setting *s, const char *codelet, double work, double bytes, bool whole)
-{
-    for (int i = 0; i < s->count; i++)
-        if (strcmp(s->shapes[i].codelet, codelet) == 0 && s->shapes[i].bytes == bytes) {
-            if (s->shapes[i].work != work) /* two that cannot be told apart by their bytes */
-                s->shapes[i].work = NAN;
-            return;
-        }
-    if (s->count < SHAPES)
-        s->shapes[s->count++] = (struct shape){codelet, work, bytes, whole, 0, 0};
-}
-
-/* Tiles at the lower edge have r rows; those whole have b. */
-static void add_cholesky(struct setting *s, double r)
-{
-    const double b = s->tile, number = sizeof(double);
-    bool whole = r == b;
-    add_shape(s, "cholesky-potrf", r * r * r / 3, number * r * r, whole);
-    add_shape(s, "cholesky-trsm", r * b * b, number * (b * b + r * b), whole);
-    add_shape(s, "cholesky-syrk", r * r * b, number * (r * b + r * r), whole);
-    add_shape(s, "cholesky-gemm", 2 * r * b * b, number * (2 * r * b + b * b), whole);
-}
-
-/* Of QR whole tiles only: 0 bytes stands for those with the most. */
-static void add_qr(struct setting *s)
-{
-    const double cube = (double)s->tile * s->tile * s->tile;
-    add_shape(s, "qr-geqrt", 4 * cube / 3, 0, true);
-    add_shape(s, "qr-unmqr", 2 * cube, 0, true);
-    add_shape(s, "qr-tsqrt", 2 * cube, 0, true);
-    add_shape(s, "qr-tsmqr", 4 * cube, 0, true);
-}
-
-/* A block's cells, the room of a whole one, its faces, and those of its 26 neighbours. */
-static void add_block(struct setting *s, const double extent[LIFE_BLOCKS], const int at[3])
-{
-    const double side = LIFE_BLOCK + 2;
-    double own[3], cells = 1, bytes = side * side * side;
-    for (int axis = 0; axis < 3; axis++)
-        cells *= own[axis] = extent[at[axis]];
-    bytes += cells + 2 * cells * (1 / own[0] + 1 / own[1] + 1 / own[2]);
-    for (int d = 0; d < 27; d++) {
-        const int step[3] = {d % 3 - 1, d / 3 % 3 - 1, d / 9 - 1};
-        double face = 0, area = 1;
-        for (int axis = 0; axis < 3; axis++)
-            area *= extent[(at[axis] + step[axis] + LIFE_BLOCKS) % LIFE_BLOCKS];
-        for (int axis = 2; axis >= 0; axis--)
-            if (step[axis])
-                face = area / extent[(at[axis] + step[axis] + LIFE_BLOCKS) % LIFE_BLOCKS];
-        bytes += face;
-    }
-    add_shape(s, "life-step", cells, bytes, cells == (double)LIFE_BLOCK * LIFE_BLOCK * LIFE_BLOCK);
-}
-
-static void add_life(struct setting *s, double last)
-{
-    const double extent[LIFE_BLOCKS] = {LIFE_BLOCK, LIFE_BLOCK, last};
-    for (int i = 0; i < LIFE_BLOCKS * LIFE_BLOCKS * LIFE_BLOCKS; i++)
-        add_block(s, extent, (const int[3]){i % 3, i / 3 % 3, i / 9});
-}
 
 /* ---- Runs ---------------------------------------------------------------------------------------------------------- */
 
@@ -166,133 +91,20 @@ static json_t *run_self(const char *folder, char *const words[WORDS])
     return tool_fail(SIM, "'thrum %s' failed, by which this machine was to be measured.", words[1]), NULL;
 }
 
-static int add_devices(const struct setting *s, char *words[WORDS], int count)
-{
-    if (!s->devices)
-        return count;
-    words[count++] = (char *)"--devices";
-    words[count++] = (char *)(size_t)s->devices;
-    words[count++] = (char *)"--mode";
-    words[count++] = (char *)(s->timing ? "timing" : "real");
-    if (strcmp(s->arch, "emu") == 0)
-        words[count++] = (char *)"--device-only";
-    return count;
-}
+/* ---- Kernels ------------------------------------------------------------------------------------------------------- */
 
-static struct run run_of(const json_t *object)
-{
-    const json_t *workers = json_object_get(object, "workers"), *worker;
-    struct run run = {.seconds = json_number_value(json_object_get(object, "seconds"))};
-    size_t i;
-    json_array_foreach(workers, i, worker)
-    {
-        run.busy += json_number_value(json_object_get(worker, "busy"));
-        run.tasks += json_number_value(json_object_get(worker, "tasks"));
-    }
-    const json_t *link = json_array_get(json_object_get(object, "links"), 0);
-    run.copies = json_number_value(json_object_get(link, "copies"));
-    run.bytes = json_number_value(json_object_get(link, "bytes"));
-    run.link_busy = json_number_value(json_object_get(link, "busy"));
-    return run;
-}
-
-/* Runs an application so many times, with words behind it up to NULL. *run is the median one, if it was quicker than the one that is
- * there. False after a sentence. */
-static bool run_app(const struct setting *s, const char *folder, int repeats, struct run *run, const char *app, ...)
-{
-    char workers[16], times[16];
-    char *words[WORDS] = {
-        (char *)"thrum", (char *)(size_t)app, (char *)"--json", (char *)"--no-check", (char *)"--policy",
-        (char *)"prio",  (char *)"--workers", workers,          (char *)"--repeat",   times};
-    int count = add_devices(s, words, 10);
-    va_list list;
-    snprintf(workers, sizeof workers, "%d", s->workers);
-    snprintf(times, sizeof times, "%d", repeats);
-    va_start(list, app);
-    for (char *word; (word = va_arg(list, char *)) && count < WORDS - 1;)
-        words[count++] = word;
-    va_end(list);
-    json_t *object = run_self(folder, words);
-    bool good = object != NULL;
-    struct run this_run = object ? run_of(object) : (struct run){0};
-    if (good && run && (run->tasks == 0 || this_run.seconds < run->seconds))
-        *run = this_run;
-    json_decref(object);
-    return good;
-}
-
-/* ---- What was measured --------------------------------------------------------------------------------------------- */
-
-enum { SAMPLES_LEAST = 8 };
-
-static bool fits(const struct shape *shape, const struct setting *s, const json_t *row)
+static bool take_kernel(struct measured *m, const json_t *row)
 {
     const char *codelet = json_string_value(json_object_get(row, "codelet"));
-    const char *worker = json_string_value(json_object_get(row, "worker"));
-    double bytes = json_number_value(json_object_get(row, "bytes"));
-    return codelet && worker && strcmp(codelet, shape->codelet) == 0 && strcmp(worker, s->arch) == 0 &&
-           (shape->bytes == 0 || shape->bytes == bytes) &&
-           json_integer_value(json_object_get(row, "samples")) >= SAMPLES_LEAST;
-}
-
-/* What this run's models say of the shape; 0: nothing. Of several rows the one with the most bytes. */
-static double measured(const struct shape *shape, const struct setting *s, const json_t *rows)
-{
-    double most = 0, seconds = 0;
-    size_t number;
-    const json_t *row;
-    json_array_foreach(rows, number, row)
-    {
-        double bytes = json_number_value(json_object_get(row, "bytes"));
-        if (!fits(shape, s, row) || bytes < most)
-            continue;
-        most = bytes;
-        seconds = json_number_value(json_object_get(row, "mean"));
-    }
-    return seconds;
-}
-
-static struct shape *whole_of(struct setting *s, const char *codelet)
-{
-    for (int i = 0; i < s->count; i++)
-        if (s->shapes[i].whole && strcmp(s->shapes[i].codelet, codelet) == 0)
-            return &s->shapes[i];
-    return NULL;
-}
-
-/* Whole tiles are summed up, others divided by the whole ones of the same run. */
-static void take_rows(struct setting *s, const json_t *rows)
-{
-    for (int i = 0; i < s->count; i++) {
-        struct shape *shape = &s->shapes[i];
-        const struct shape *whole = whole_of(s, shape->codelet);
-        double seconds = measured(shape, s, rows), of_whole = whole ? measured(whole, s, rows) : 0;
-        if (seconds > 0 && of_whole > 0) {
-            shape->seconds += shape->whole ? seconds : seconds / of_whole;
-            shape->runs++;
-        }
-    }
-}
-
-static bool take_models(struct setting *s, const char *folder)
-{
-    char *words[WORDS] = {(char *)"thrum", (char *)"info", (char *)"--models", (char *)"--json"};
-    json_t *object = run_self(folder, words);
-    if (object)
-        take_rows(s, json_object_get(object, "models"));
-    bool good = object != NULL;
-    json_decref(object);
-    return good;
-}
-
-/* All runs are over: seconds of all shapes. */
-static void settle(struct setting *s)
-{
-    for (int i = 0; i < s->count; i++)
-        s->shapes[i].seconds /= s->shapes[i].runs ? s->shapes[i].runs : 1;
-    for (int i = 0; i < s->count; i++)
-        if (!s->shapes[i].whole)
-            s->shapes[i].seconds *= whole_of(s, s->shapes[i].codelet)->seconds;
+    if (!codelet || m->count == SHAPES)
+        return false;
+    struct shape *shape = &m->shapes[m->count++];
+    snprintf(shape->codelet, sizeof shape->codelet, "%s", codelet);
+    shape->work = json_number_value(json_object_get(row, "work"));
+    shape->bytes = json_number_value(json_object_get(row, "bytes"));
+    shape->seconds = json_number_value(json_object_get(row, "seconds"));
+    shape->crowded = json_number_value(json_object_get(row, "crowded"));
+    return shape->work > 0 && shape->seconds > 0;
 }
 
 static char *number_word(char text[16], int number)
@@ -301,79 +113,84 @@ static char *number_word(char text[16], int number)
     return text;
 }
 
-/* ---- Runs of one setting ------------------------------------------------------------------------------------------- */
-
-/* A folder for each run, so that what runs say can be told apart. */
-static const char *folder_of(char path[80], const char *folder, const struct setting *s, int run)
+/* False after a sentence. */
+static bool run_kernels(struct measured *m, const char *folder, const char *verb, const char *tile_option)
 {
-    snprintf(path, 80, "%.40s/%s%d-%d/", folder, s->arch, s->workers, run);
-    return path;
+    char tile[16], cores[16];
+    char *words[WORDS] = {(char *)"thrum",     (char *)(size_t)verb,        (char *)"--kernels",
+                          (char *)"all",       (char *)(size_t)tile_option, number_word(tile, m->tile),
+                          (char *)"--workers", number_word(cores, m->cores)};
+    json_t *object = run_self(folder, words), *row;
+    const json_t *rows = json_object_get(object, "kernels");
+    bool good = rows != NULL;
+    size_t i;
+    json_array_foreach(rows, i, row) good = good && take_kernel(m, row);
+    if (object && !good)
+        tool_fail(SIM, "'thrum %s --kernels all' said nothing that could be used.", verb);
+    json_decref(object);
+    return good;
 }
 
-static bool run_cholesky(struct setting *s, const char *folder)
+/* ---- QR ------------------------------------------------------------------------------------------------------------ */
+
+/* Of several rows that one with the most bytes: whole tiles. */
+static double mean_of(const json_t *rows, const char *codelet)
 {
-    char n[16], tile[16], path[80];
-    number_word(tile, s->tile);
-    for (int edge = 0; edge < EDGES; edge++) {
-        int last = s->tile * edge / EDGES, repeats = edge ? 16 : 3;
-        number_word(n, (edge ? EDGE_TILES : TILES) * s->tile + last);
-        folder_of(path, folder, s, edge);
-        for (int again = 0; again < (edge ? 1 : AGAIN); again++)
-            if (!run_app(s, path, repeats, edge ? NULL : &s->cholesky, "cholesky", "--n", n, "--tile", tile,
-                         "--on-device", "all", NULL))
-                return false;
-        add_cholesky(s, edge ? last : s->tile);
-        if (s->timing)
-            return true;
-        if (!take_models(s, path))
-            return false;
+    double most = 0, seconds = 0;
+    size_t number;
+    const json_t *row;
+    json_array_foreach(rows, number, row)
+    {
+        const char *of = json_string_value(json_object_get(row, "codelet"));
+        double bytes = json_number_value(json_object_get(row, "bytes"));
+        if (!of || strcmp(of, codelet) != 0 || bytes < most)
+            continue;
+        most = bytes;
+        seconds = json_number_value(json_object_get(row, "mean"));
     }
-    return true;
+    return seconds;
 }
 
-static bool run_qr(struct setting *s, const char *folder)
+static void take_qr(struct measured *m, const json_t *rows)
 {
-    char n[16], tile[16], path[80];
-    add_qr(s);
-    number_word(n, EDGE_TILES * s->tile);
-    number_word(tile, s->tile);
-    folder_of(path, folder, s, EDGES);
-    return run_app(s, path, 5, NULL, "qr", "--n", n, "--tile", tile, NULL) && take_models(s, path);
-}
-
-static bool run_life(struct setting *s, const char *folder)
-{
-    char n[16], block[16], steps[16], path[80];
-    number_word(block, LIFE_BLOCK);
-    number_word(steps, LIFE_STEPS);
-    for (int edge = 0; edge < 2; edge++) {
-        int last = edge ? LIFE_BLOCK / 2 : LIFE_BLOCK;
-        number_word(n, (LIFE_BLOCKS - 1) * LIFE_BLOCK + last);
-        folder_of(path, folder, s, EDGES + 1 + edge);
-        for (int again = 0; again < (edge ? 1 : AGAIN); again++)
-            if (!run_app(s, path, 3, edge ? NULL : &s->life, "life", "--n", n, "--block", block, "--steps", steps,
-                         NULL))
-                return false;
-        add_life(s, last);
-        if (s->timing)
-            return true;
-        if (!take_models(s, path))
-            return false;
+    const double cube = (double)m->tile * m->tile * m->tile;
+    const struct {
+        const char *codelet;
+        double work;
+    } kernels[] = {{"qr-geqrt", 4 * cube / 3}, {"qr-unmqr", 2 * cube}, {"qr-tsqrt", 2 * cube}, {"qr-tsmqr", 4 * cube}};
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels && m->count < SHAPES; i++) {
+        struct shape *shape = &m->shapes[m->count];
+        snprintf(shape->codelet, sizeof shape->codelet, "%s", kernels[i].codelet);
+        shape->work = kernels[i].work;
+        shape->seconds = mean_of(rows, kernels[i].codelet);
+        shape->crowded = 1;
+        m->count += shape->seconds > 0;
     }
-    return true;
 }
 
-static bool measure(struct setting *s, const char *folder)
+static bool run_qr(struct measured *m, const char *folder)
 {
-    if (!run_cholesky(s, folder) || (!s->timing && !run_qr(s, folder)) || !run_life(s, folder))
-        return false;
-    settle(s);
-    return true;
+    char n[16], tile[16];
+    char *words[WORDS] = {(char *)"thrum",     (char *)"qr",
+                          (char *)"--json",    (char *)"--no-check",
+                          (char *)"--policy",  (char *)"prio",
+                          (char *)"--workers", (char *)"1",
+                          (char *)"--repeat",  (char *)"5",
+                          (char *)"--n",       number_word(n, QR_TILES * m->tile),
+                          (char *)"--tile",    number_word(tile, m->tile)};
+    char *info[WORDS] = {(char *)"thrum", (char *)"info", (char *)"--models", (char *)"--json"};
+    json_t *ran = run_self(folder, words), *models = ran ? run_self(folder, info) : NULL;
+    if (models)
+        take_qr(m, json_object_get(models, "models"));
+    bool good = models != NULL;
+    json_decref(ran);
+    json_decref(models);
+    return good;
 }
 
 /* ---- Fitting ------------------------------------------------------------------------------------------------------- */
 
-enum { UNKNOWNS = 3 };
+enum { LARGE, SMALL, BYTES, FIXED, UNKNOWNS };
 
 /* Solves the normal equations for those unknowns that are in `used`; false if it cannot. */
 static bool solve(double m[UNKNOWNS][UNKNOWNS + 1], unsigned used, double x[UNKNOWNS])
@@ -399,74 +216,86 @@ static bool solve(double m[UNKNOWNS][UNKNOWNS + 1], unsigned used, double x[UNKN
     return true;
 }
 
-/* Shapes of a codelet with more than `above` units of work. */
+/* Shapes of a codelet, of which those with work up to `limit` are small. */
 struct selection {
-    const struct setting *s;
+    const struct measured *m;
     const char *codelet;
-    double above;
+    double limit;
 };
 
-static bool is_chosen(const struct selection *chosen, int i)
+static const struct shape *chosen(const struct selection *s, int i)
 {
-    const struct shape *shape = &chosen->s->shapes[i];
-    return strcmp(shape->codelet, chosen->codelet) == 0 && shape->seconds > 0 && shape->work > chosen->above;
-}
-
-static double weight_of(const struct shape *shape)
-{
-    return shape->whole ? 3 : 1;
+    return strcmp(s->m->shapes[i].codelet, s->codelet) == 0 ? &s->m->shapes[i] : NULL;
 }
 
 /* Numbers of about 1, so that the equations are well-behaved: per million of work, per kilobyte, in microseconds. */
-static double predict_terms(const struct shape *shape, const double x[UNKNOWNS], double t[UNKNOWNS])
+static double predict(const struct selection *s, const struct shape *shape, const double x[UNKNOWNS],
+                      double t[UNKNOWNS])
 {
-    t[0] = shape->work / 1e6;
-    t[1] = shape->bytes / 1e3;
-    t[2] = 1;
-    return x[0] * t[0] + x[1] * t[1] + x[2] * t[2];
+    bool small = shape->work <= s->limit;
+    t[LARGE] = small ? 0 : shape->work / 1e6;
+    t[SMALL] = small ? shape->work / 1e6 : 0;
+    t[BYTES] = shape->bytes / 1e3;
+    t[FIXED] = 1;
+    return x[LARGE] * t[LARGE] + x[SMALL] * t[SMALL] + x[BYTES] * t[BYTES] + x[FIXED];
 }
 
-static double error_of(const struct selection *chosen, const double x[UNKNOWNS])
+static const struct shape *whole_of(const struct measured *m, const char *codelet)
+{
+    for (int i = 0; i < m->count; i++)
+        if (strcmp(m->shapes[i].codelet, codelet) == 0)
+            return &m->shapes[i];
+    return NULL;
+}
+
+/* Of the codelet, the whole tile and half of it each way count more than what lies between: a curve with three numbers cannot follow
+ * all that a library does for one size or another. */
+static double weight_of(const struct selection *s, const struct shape *shape)
+{
+    double share = shape->work / whole_of(s->m, s->codelet)->work;
+    return share == 1 || share == 0.125 ? 10 : 1;
+}
+
+static double error_of(const struct selection *s, unsigned used, const double x[UNKNOWNS])
 {
     double error = 0, t[UNKNOWNS];
-    for (int i = 0; i < chosen->s->count; i++)
-        if (is_chosen(chosen, i)) {
-            const struct shape *shape = &chosen->s->shapes[i];
-            double off = predict_terms(shape, x, t) / (shape->seconds * 1e6) - 1;
-            error += weight_of(shape) * off * off;
+    for (int i = 0; i < UNKNOWNS; i++)
+        if (x[i] < 0 || (used >> i & 1 && i <= SMALL && !(x[i] > 0)))
+            return INFINITY;
+    for (int i = 0; i < s->m->count; i++)
+        if (chosen(s, i)) {
+            double off = predict(s, chosen(s, i), x, t) / (chosen(s, i)->seconds * 1e6) - 1;
+            error += weight_of(s, chosen(s, i)) * off * off;
         }
-    return x[0] > 0 && x[1] >= 0 && x[2] >= 0 ? error : INFINITY;
+    return error;
 }
 
 /* Least squares of relative errors with some of the terms. */
-static double try_terms(const struct selection *chosen, unsigned used, double x[UNKNOWNS])
+static double try_terms(const struct selection *s, unsigned used, double x[UNKNOWNS])
 {
     double m[UNKNOWNS][UNKNOWNS + 1] = {{0}}, t[UNKNOWNS];
-    for (int i = 0; i < chosen->s->count; i++) {
-        const struct shape *shape = &chosen->s->shapes[i];
-        if (!is_chosen(chosen, i))
+    for (int i = 0; i < s->m->count; i++) {
+        const struct shape *shape = chosen(s, i);
+        if (!shape)
             continue;
-        double y = shape->seconds * 1e6, weight = weight_of(shape) / (y * y);
-        predict_terms(shape, x, t);
+        double y = shape->seconds * 1e6, weight = weight_of(s, shape);
+        predict(s, shape, x, t);
         for (int a = 0; a < UNKNOWNS; a++) {
             for (int b = 0; b < UNKNOWNS; b++)
-                m[a][b] += weight * t[a] * t[b];
-            m[a][UNKNOWNS] += weight * t[a] * y;
+                m[a][b] += weight * t[a] * t[b] / (y * y);
+            m[a][UNKNOWNS] += weight * t[a] / y;
         }
     }
-    return solve(m, used, x) ? error_of(chosen, x) : INFINITY;
+    return solve(m, used, x) ? error_of(s, used, x) : INFINITY;
 }
 
-/* The best of all ways to leave terms out; fewer terms than shapes, but one. */
-static double fit_terms(const struct selection *chosen, double best[UNKNOWNS])
+/* The best of all ways to leave out what is fixed and bytes. */
+static double fit_terms(const struct selection *s, double best[UNKNOWNS])
 {
     double least = INFINITY, x[UNKNOWNS] = {0};
-    int shapes = 0;
-    for (int i = 0; i < chosen->s->count; i++)
-        shapes += is_chosen(chosen, i);
-    for (unsigned used = 1; used < 1u << UNKNOWNS; used += 2) {
-        bool enough = used == 1 || __builtin_popcount(used) < shapes;
-        double error = enough ? try_terms(chosen, used, x) : INFINITY;
+    unsigned rates = 1u << LARGE | (s->limit > 0 ? 1u << SMALL : 0);
+    for (unsigned others = 0; others < 4; others++) {
+        double error = try_terms(s, rates | others << BYTES, x);
         if (error < least * 0.999) { /* more terms must be worth it */
             least = error;
             memcpy(best, x, sizeof x);
@@ -475,86 +304,71 @@ static double fit_terms(const struct selection *chosen, double best[UNKNOWNS])
     return least;
 }
 
-/* Of shapes up to `limit`: their mean rate, without what is fixed (microseconds), and the error of taking it for all of them. */
-static double fit_small(const struct selection *all, double limit, double fixed, double *rate)
-{
-    double sum = 0, error = 0;
-    int count = 0;
-    for (int i = 0; i < all->s->count; i++)
-        if (is_chosen(all, i) && all->s->shapes[i].work <= limit) {
-            sum += all->s->shapes[i].work / fmax(all->s->shapes[i].seconds - fixed * 1e-6, 1e-9);
-            count++;
-        }
-    *rate = count ? sum / count : 0;
-    for (int i = 0; i < all->s->count && count; i++)
-        if (is_chosen(all, i) && all->s->shapes[i].work <= limit) {
-            double off = (fixed * 1e-6 + all->s->shapes[i].work / *rate) / all->s->shapes[i].seconds - 1;
-            error += off * off;
-        }
-    return count ? error : INFINITY;
-}
-
-/* Whether the shape with this much work takes less than the terms say. */
-static bool is_faster(const struct selection *all, double work, const double x[UNKNOWNS])
-{
-    double t[UNKNOWNS];
-    for (int i = 0; i < all->s->count; i++)
-        if (is_chosen(all, i) && all->s->shapes[i].work == work)
-            return predict_terms(&all->s->shapes[i], x, t) > 1.03e6 * all->s->shapes[i].seconds;
-    return false;
-}
-
 /* The next larger shape's work, or 0. */
-static double next_work(const struct selection *all, double work)
+static double next_work(const struct selection *s, double work)
 {
     double next = 0;
-    for (int i = 0; i < all->s->count; i++) {
-        double other = all->s->shapes[i].work;
-        if (is_chosen(all, i) && other > work && (next == 0 || other < next))
-            next = other;
-    }
+    for (int i = 0; i < s->m->count; i++)
+        if (chosen(s, i) && chosen(s, i)->work > work && (next == 0 || chosen(s, i)->work < next))
+            next = chosen(s, i)->work;
     return next;
 }
 
-/* Two rates where that fits much better and small matrices are the faster ones. Two shapes are left for the rest at least. */
-static void fit_two_rates(const struct selection *all, double error, double x[UNKNOWNS], struct fit *f)
+/* Two rates where that fits much better. Three shapes are left for the rest at least. */
+static double fit_two_rates(struct selection *s, double error, double x[UNKNOWNS])
 {
-    const double bad = 0.02;
-    if (error < bad)
-        return;
-    for (double limit = next_work(all, 0), next; (next = next_work(all, limit)) > 0; limit = next) {
-        struct selection rest = *all;
-        double large[UNKNOWNS] = {0}, rate;
-        rest.above = limit;
-        double of_rest = fit_terms(&rest, large), both = of_rest + fit_small(all, limit, large[2], &rate);
-        if (both < error / 2 && next_work(all, next) > 0 && is_faster(all, limit, large)) {
-            error = both;
-            memcpy(x, large, sizeof large);
-            f->small_rate = rate;
-            f->small_work = sqrt(limit * next);
+    struct selection with = *s;
+    for (double limit = next_work(s, 0), next; (next = next_work(s, limit)) > 0; limit = next) {
+        double both[UNKNOWNS] = {0};
+        with.limit = sqrt(limit * next);
+        double of_both = next_work(s, next_work(s, next)) > 0 ? fit_terms(&with, both) : INFINITY;
+        if (of_both < (s->limit > 0 ? error : error / 2)) {
+            error = of_both;
+            s->limit = with.limit;
+            memcpy(x, both, sizeof both);
         }
     }
+    return error;
 }
 
 /* Whole tiles come out as measured. */
-static bool fit(struct setting *s, const char *codelet, struct fit *f)
+static bool fit(const struct measured *m, const char *codelet, struct fit *f)
 {
-    const struct shape *whole = whole_of(s, codelet);
-    struct selection all = {s, codelet, 0};
+    const struct shape *whole = whole_of(m, codelet);
+    struct selection s = {m, codelet, 0};
     double x[UNKNOWNS] = {0}, t[UNKNOWNS];
     *f = (struct fit){0};
-    if (!whole || !(whole->seconds > 0))
+    if (!whole)
         return false;
-    double error = fit_terms(&all, x);
-    fit_two_rates(&all, error, x, f);
-    double scale = whole->seconds * 1e6 / predict_terms(whole, x, t);
-    f->rate = 1e12 / (scale * x[0]);
-    f->per_byte = scale * x[1] / 1e9;
-    f->fixed = scale * x[2] / 1e6;
+    fit_two_rates(&s, fit_terms(&s, x), x);
+    double scale = whole->seconds * 1e6 / predict(&s, whole, x, t);
+    f->rate = 1e12 / (scale * x[LARGE]);
+    f->small_rate = s.limit > 0 ? 1e12 / (scale * x[SMALL]) : 0;
+    f->small_work = s.limit;
+    f->per_byte = scale * x[BYTES] / 1e9;
+    f->fixed = scale * x[FIXED] / 1e6;
     return isfinite(f->rate) && f->rate > 0;
 }
 
-/* ---- The description ----------------------------------------------------------------------------------------------- */
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* How much longer the codelet's kernels take for each other core that runs them: the median over shapes. What is less than an eighth is
+ * left out: on a computer that is shared, two calibrations differ by as much. */
+static double crowding(const struct measured *m, const char *codelet)
+{
+    double crowded[SHAPES];
+    size_t count = 0;
+    for (int i = 0; i < m->count; i++)
+        if (strcmp(m->shapes[i].codelet, codelet) == 0)
+            crowded[count++] = m->shapes[i].crowded;
+    qsort(crowded, count, sizeof *crowded, by_size);
+    double crowd = m->cores > 1 ? (crowded[count / 2] - 1) / (m->cores - 1) : 0;
+    return crowd > 0.125 ? crowd : 0;
+}
 
 static const char *const codelets[] = {"cholesky-potrf", "cholesky-trsm", "cholesky-syrk", "cholesky-gemm", "qr-geqrt",
                                        "qr-unmqr",       "qr-tsqrt",      "qr-tsmqr",      "life-step"};
@@ -570,15 +384,81 @@ static int apply(thrum_machine *machine, const char *format, ...)
     return thrum_machine_apply(machine, line, "what was measured");
 }
 
-/* How much longer a whole tile takes in `crowded`, for each other worker. */
-static double crowding(struct setting *alone, struct setting *crowded, const char *codelet)
+/* ---- What thrum takes ---------------------------------------------------------------------------------------------- */
+
+static bool measure_flow(const struct flow_case *it, struct flow_costs *costs)
 {
-    const struct shape *a = whole_of(alone, codelet), *b = whole_of(crowded, codelet);
-    int others = crowded->workers - alone->workers;
-    if (!a || !b || others < 1 || !(a->seconds > 0) || !(b->seconds > 0))
-        return 0;
-    return fmax(0, (b->seconds / a->seconds - 1) / others);
+    if (sim_flow_measure(it, costs))
+        return true;
+    tool_fail(SIM, "%s.", thrum_message(NULL));
+    return false;
 }
+
+static bool run_flows(struct measured *m)
+{
+    enum { WORD = 64 };
+    static const char device[] = "cpu:1,emu:1";
+    const size_t room = (size_t)(m->tile + 2) * (size_t)(m->tile + 2) * (size_t)(m->tile + 2);
+    const size_t tile = (size_t)m->tile * (size_t)m->tile * sizeof(double);
+    return measure_flow(&(struct flow_case){NULL, 1, false, false, FEW, WORD, 0, 0}, &m->few) &&
+           measure_flow(&(struct flow_case){NULL, 1, false, false, MANY, WORD, 0, 0}, &m->many) &&
+           measure_flow(&(struct flow_case){NULL, m->cores, false, false, FEW, WORD, 0, 0}, &m->few_crowded) &&
+           measure_flow(&(struct flow_case){device, 1, true, false, FEW, WORD, 0, 0}, &m->few_device) &&
+           measure_flow(&(struct flow_case){device, 1, true, false, MANY, WORD, 0, 0}, &m->many_device) &&
+           measure_flow(&(struct flow_case){device, 1, true, false, FEW, tile, 0, 0}, &m->tile_device) &&
+           measure_flow(&(struct flow_case){device, 1, true, false, FEW, WORD, room, 0}, &m->scratch_device);
+}
+
+/* Kernels that pretend to take as long as one of a small tile does. Crowded is a machine with two cores and a device at work. */
+static bool run_timing_flows(struct measured *m)
+{
+    enum { WORD = 64 };
+    static const char devices[] = "cpu:1,emu:1;mode=timing", more[] = "cpu:2,emu:1;mode=timing";
+    const double seconds = 20e-6;
+    m->cores = 3;
+    return measure_flow(&(struct flow_case){devices, 1, false, false, FEW, WORD, 0, seconds}, &m->few) &&
+           measure_flow(&(struct flow_case){devices, 1, false, false, MANY, WORD, 0, seconds}, &m->many) &&
+           measure_flow(&(struct flow_case){more, 3, false, true, FEW, WORD, 0, seconds}, &m->few_crowded) &&
+           measure_flow(&(struct flow_case){devices, 1, true, false, FEW, WORD, 0, seconds}, &m->few_device) &&
+           measure_flow(&(struct flow_case){devices, 1, true, false, MANY, WORD, 0, seconds}, &m->many_device);
+}
+
+/* What grows with accesses, and what does not. */
+static void split(double few, double many, double *task, double *access)
+{
+    *access = fmax(0, (many - few) / (MANY - FEW));
+    *task = fmax(0, few - FEW * *access);
+}
+
+static int apply_overhead(thrum_machine *machine, const char *kind, double few, double many, double crowd)
+{
+    double task, access;
+    split(few, many, &task, &access);
+    return apply(machine, "overhead %s=%.0fns access.%s=%.0fns crowd.%s=%.3g", kind, task * 1e9, kind, access * 1e9,
+                 kind, crowd);
+}
+
+/* How much longer that takes for each other worker. */
+static double crowding_of_tasks(const struct measured *m, bool timing)
+{
+    double alone = timing ? (2 * m->few.other + m->few_device.other) / 3 : m->few.other;
+    return m->cores > 1 && alone > 0 ? fmax(0, (m->few_crowded.other / alone - 1) / (m->cores - 1)) : 0;
+}
+
+/* The window is that of flows if nothing else is said (THRUM_WINDOW). */
+static int apply_costs(thrum_machine *machine, const struct measured *m, bool timing)
+{
+    double task, access, crowd = crowding_of_tasks(m, timing);
+    split(m->few.insert, m->many.insert, &task, &access);
+    int err = apply(machine, "insert task=%.0fns access=%.0fns window=8192", task * 1e9, access * 1e9);
+    if (!err && timing)
+        err = apply(machine, "device emu latency=%.0fns", fmax(5e-6, m->few_device.copy) * 1e9);
+    if (!err)
+        err = apply_overhead(machine, "cpu", m->few.other, m->many.other, crowd);
+    return err ? err : apply_overhead(machine, "emu", m->few_device.other, m->many_device.other, timing ? crowd : 0);
+}
+
+/* ---- The description ----------------------------------------------------------------------------------------------- */
 
 static int apply_speed(thrum_machine *machine, const char *codelet, const char *kind, const struct fit *f, double crowd)
 {
@@ -589,119 +469,75 @@ static int apply_speed(thrum_machine *machine, const char *codelet, const char *
                  f->rate, small, kind, f->fixed * 1e9, kind, f->per_byte * 1e9, kind, crowd);
 }
 
-static int apply_fit(thrum_machine *machine, struct setting *s, const char *codelet, double crowd)
+static int apply_speeds(thrum_machine *machine, const struct measured *m)
 {
     struct fit f;
-    if (!fit(s, codelet, &f))
-        return 0;
-    if (strcmp(codelet, "life-step") == 0)
-        s->life_fixed = f.fixed;
-    return apply_speed(machine, codelet, s->arch, &f, crowd);
-}
-
-static int apply_speeds(thrum_machine *machine, struct setting *alone, struct setting *all, struct setting *device)
-{
     int err = 0;
     for (size_t i = 0; i < sizeof codelets / sizeof *codelets && !err; i++) {
-        err = apply_fit(machine, alone, codelets[i], crowding(alone, all, codelets[i]));
+        if (!fit(m, codelets[i], &f))
+            continue;
+        err = apply_speed(machine, codelets[i], "cpu", &f, crowding(m, codelets[i]));
         if (!err)
-            err = apply_fit(machine, device, codelets[i], 0);
+            err = apply_speed(machine, codelets[i], "emu", &f, 0);
     }
     return err;
 }
 
-/* ---- Overheads ----------------------------------------------------------------------------------------------------- */
-
-/* The run as the simulator sees it, with only the worker that was there. False after an error. */
-static bool simulate(const thrum_machine *base, const struct setting *s, const char *app,
-                     const struct app_workload_size *size, struct run *run)
+/* The device's link as it is seen: its thread has to be woken, and copies where no other core is free wait for one. */
+static double latency_of(const struct measured *m)
 {
-    bool device = strcmp(s->arch, "emu") == 0;
-    thrum_sim_result *result = NULL;
-    thrum_workload *workload = app_workload(app, size);
-    thrum_machine *machine = workload ? thrum_machine_copy(base) : NULL;
-    int err = machine ? apply(machine, "cores count=%d", !device) : THRUM_ENOMEM;
-    if (!err)
-        err = apply(machine, "device emu count=%d", device);
-    if (!err)
-        err = thrum_simulate(&(thrum_sim){.machine = machine, .workload = workload, .policy = "prio", .ahead = 1},
-                             &result);
-    if (!err)
-        *run = (struct run){result->makespan, result->workers[0].busy, (double)result->tasks, 0, 0, 0};
-    thrum_sim_result_free(result);
-    thrum_machine_free(machine);
-    thrum_workload_free(workload);
-    return !err;
+    const double least = 5e-6, bandwidth = 8e9, bytes = (double)m->tile * m->tile * sizeof(double);
+    return fmax(least, m->tile_device.copy - bytes / bandwidth);
 }
 
-/* What a task cost, on average, that the simulator does not know of. It knows how long its worker waits for data. Kernels that were
- * interrupted are the machine's business and not the runtime's; but those that only sleep wake up late, and that is. */
-static double unknown_cost(const struct setting *s, const struct run *real, const struct run *simulated)
+static int describe_real(thrum_machine *machine, const struct measured *m)
 {
-    double known = s->timing ? simulated->seconds : simulated->seconds - simulated->busy + real->busy;
-    return real->tasks > 0 ? fmax(0, (real->seconds - known) / real->tasks) : 0;
-}
-
-/* Life's more than Cholesky's goes to its kernel. */
-static int apply_overheads(thrum_machine *machine, const struct setting *s)
-{
-    const struct app_workload_size of_cholesky = {.n = (uint64_t)(TILES * s->tile),
-                                                  .tile = (uint64_t)s->tile,
-                                                  .on_device = "all"},
-                                   of_life = {.n = LIFE_BLOCKS * LIFE_BLOCK,
-                                              .tile = LIFE_BLOCK,
-                                              .steps = LIFE_STEPS,
-                                              .on_device = "all"};
-    struct run cholesky, life;
-    if (!simulate(machine, s, "cholesky", &of_cholesky, &cholesky) || !simulate(machine, s, "life", &of_life, &life))
-        return THRUM_EINVAL;
-    double overhead = unknown_cost(s, &s->cholesky, &cholesky);
-    double more = fmax(0, unknown_cost(s, &s->life, &life) - overhead);
-    int err = apply(machine, "overhead %s=%.0fns", s->arch, overhead * 1e9);
+    const double room = (double)(m->tile + 2) * (m->tile + 2) * (m->tile + 2);
+    int err = apply(machine, "about this machine, as thrum sim --calibrate has measured it with tiles of %d", m->tile);
     if (!err)
-        err = apply(machine, "speed life-step fixed.%s=%.0fns", s->arch, (s->life_fixed + more) * 1e9);
-    if (!err && s->timing) /* cores sleep as long too late as devices */
-        err = apply(machine, "overhead cpu=%.0fns", overhead * 1e9);
+        err = apply(machine, "cores count=%d", m->cores);
+    if (!err)
+        err = apply(machine, "device emu count=0 memory=1GiB bandwidth=8GB/s latency=%.0fns", latency_of(m) * 1e9);
+    if (!err)
+        err = apply_speeds(machine, m);
+    if (!err)
+        err = apply_costs(machine, m, false);
+    if (!err)
+        err = apply(machine, "overhead scratch.emu=%.5fns",
+                    fmax(0, m->scratch_device.other - m->few_device.other) / room * 1e9);
     return err;
 }
 
-/* ---- All of it ----------------------------------------------------------------------------------------------------- */
-
-/* The device's link as it is seen: its thread has to be woken, and copies where no other core is free wait for one. */
-static double latency_of(const struct run *run)
+/* Takes the machine. */
+static int write_and_free(thrum_machine *machine, int err, const char *path)
 {
-    const double least = 5e-6, bandwidth = 8e9;
-    return run->copies > 0 ? fmax(least, (run->link_busy - run->bytes / bandwidth) / run->copies) : least;
-}
-
-static int describe_real(thrum_machine *machine, struct setting settings[3])
-{
-    int err = apply(machine, "about this machine, as thrum sim --calibrate has measured it with tiles of %d",
-                    settings[0].tile);
-    if (!err)
-        err = apply(machine, "cores count=%d", settings[1].workers);
-    if (!err)
-        err = apply(machine, "device emu count=0 memory=1GiB bandwidth=8GB/s latency=%.0fns",
-                    latency_of(&settings[2].cholesky) * 1e9);
-    if (!err)
-        err = apply_speeds(machine, &settings[0], &settings[1], &settings[2]);
-    if (!err)
-        err = apply_overheads(machine, &settings[0]);
-    return err ? err : apply_overheads(machine, &settings[2]);
-}
-
-static int finish(thrum_machine *machine, struct setting settings[3], const char *path)
-{
-    bool timing = settings[0].timing;
-    int err = machine ? apply(machine, "name %s", timing ? "timing" : "this") : THRUM_ENOMEM;
-    if (!err && timing)
-        err = apply_overheads(machine, &settings[0]);
-    else if (!err)
-        err = describe_real(machine, settings);
     if (!err)
         err = thrum_machine_write(machine, path);
     thrum_machine_free(machine);
-    return err ? tool_fail(SIM, "%s.", thrum_message(NULL)) : TOOL_DONE;
+    return err ? tool_fail(SIM, "%s.", thrum_message(NULL)) : TOOL_GO_ON;
+}
+
+static thrum_machine *machine_to_begin_with(bool timing)
+{
+    static const char empty[] = "thrum-machine 1\n";
+    return timing ? thrum_machine_open("timing") : thrum_machine_parse(empty, sizeof empty - 1, NULL);
+}
+
+static int finish(const struct measured *m, bool timing, const char *path)
+{
+    thrum_machine *machine = machine_to_begin_with(timing);
+    int err = machine ? apply(machine, "name %s", timing ? "timing" : "this") : THRUM_ENOMEM;
+    if (!err)
+        err = timing ? apply_costs(machine, m, true) : describe_real(machine, m);
+    int code = write_and_free(machine, err, path);
+    return code == TOOL_GO_ON ? TOOL_DONE : code;
+}
+
+/* Before anything is measured, so that nobody waits for what cannot be written. */
+static int try_to_write(const char *path)
+{
+    thrum_machine *machine = machine_to_begin_with(false);
+    return write_and_free(machine, machine ? 0 : THRUM_ENOMEM, path);
 }
 
 static void remove_folder(const char *folder)
@@ -722,37 +558,32 @@ static int read_tile(const char *text, int *tile)
     return code;
 }
 
-int sim_calibrate(const char *path, const char *tile_text, bool timing)
+static bool measure_all(struct measured *m, const char *folder)
 {
-    static const char empty[] = "thrum-machine 1\n";
+    return run_kernels(m, folder, "cholesky", "--tile") && run_kernels(m, folder, "life", "--block") &&
+           run_qr(m, folder) && run_flows(m);
+}
+
+static int measure_and_write(struct measured *m, bool timing, const char *path)
+{
     char folder[] = "/tmp/thrum-calibrate-XXXXXX";
     thrum_machine_info info;
-    int tile, code = read_tile(tile_text, &tile);
-    if (code != TOOL_GO_ON)
-        return code;
-    if (thrum_machine_get(&info) != 0)
-        return tool_fail(SIM, "%s.", thrum_message(NULL));
-    struct setting *settings = calloc(3, sizeof *settings);
-    if (!settings || !mkdtemp(folder)) {
-        free(settings);
-        return tool_fail(SIM, "no folder in /tmp, or no memory, to measure this machine.");
-    }
-    settings[0] = (struct setting){.arch = "cpu", .workers = 1, .tile = tile};
-    settings[1] = (struct setting){.arch = "cpu", .workers = info.usable, .tile = tile};
-    settings[2] = (struct setting){.arch = "emu", .workers = 1, .tile = tile, .devices = "cpu:1,emu:1"};
-    if (timing) {
-        settings[0] = settings[2];
-        settings[0].timing = true;
-        settings[0].life_fixed = 8e-6; /* as the machine `timing` has it */
-    }
-    bool good = true;
-    for (int i = 0; i < (timing ? 1 : 3) && good; i++)
-        good = measure(&settings[i], folder);
+    if (thrum_machine_get(&info) != 0 || !mkdtemp(folder))
+        return tool_fail(SIM, "no folder in /tmp, or no topology, to measure this machine.");
+    m->cores = info.usable;
+    bool good = timing ? run_timing_flows(m) : measure_all(m, folder);
     remove_folder(folder);
-    code = TOOL_FAILED;
-    if (good)
-        code = finish(timing ? thrum_machine_open("timing") : thrum_machine_parse(empty, sizeof empty - 1, NULL),
-                      settings, path);
-    free(settings);
+    return good ? finish(m, timing, path) : TOOL_FAILED;
+}
+
+int sim_calibrate(const char *path, const char *tile_text, bool timing)
+{
+    struct measured *m = calloc(1, sizeof *m);
+    int code = m ? read_tile(tile_text, &m->tile) : tool_fail(SIM, "no memory to measure this machine.");
+    if (code == TOOL_GO_ON)
+        code = try_to_write(path);
+    if (code == TOOL_GO_ON)
+        code = measure_and_write(m, timing, path);
+    free(m);
     return code;
 }

@@ -188,18 +188,21 @@ static int measure(struct cholesky *c)
 int app_cholesky(int argc, char **argv)
 {
     struct cholesky c = {0};
-    struct app_option options[4 + APP_SETUP_OPTIONS] = {
+    struct app_option options[5 + APP_SETUP_OPTIONS] = {
         {.kind = APP_TITLE, .help = "the problem"},
         {APP_COUNT, "--n", "COUNT", "4096", "rows and columns of the matrix", &c.n, 1, 1 << 20, NULL},
         {APP_COUNT, "--tile", "COUNT", "256", "rows and columns of a tile", &c.tile, 1, 1 << 14, NULL},
         {APP_WORD, "--on-device", "WHICH", "gemm", "which kernels devices have: all, or gemm alone", &c.on_device, 0, 0,
-         "all|gemm"}};
-    app_setup_options(&c.setup, options + 4);
-    int code = app_parse(&about, options, 4 + APP_SETUP_OPTIONS, argc, argv);
+         "all|gemm"},
+        {APP_WORD, "--kernels", "WHICH", NULL,
+         "do not factorize: measure kernels, on one core and on --workers at once, and print\nJSON: all of them on blocks of a tile, or gemm on the whole one",
+         &c.kernels, 0, 0, "all|whole"}};
+    app_setup_options(&c.setup, options + 5);
+    int code = app_parse(&about, options, 5 + APP_SETUP_OPTIONS, argc, argv);
     if (code == TOOL_GO_ON)
         code = app_setup_check(about.verb, &c.setup);
     if (code != TOOL_GO_ON)
         return code;
     openblas_set_num_threads(1); /* tasks are what runs at the same time */
-    return measure(&c);
+    return c.kernels ? cholesky_probe(&c, c.setup.workers ? (int)c.setup.workers : 1) : measure(&c);
 }

@@ -14,6 +14,7 @@ struct cholesky {
     struct app_setup setup;
     uint64_t n, tile;
     const char *on_device;
+    const char *kernels; /* "all", "whole": they alone are measured */
     thrum_codelet codelets[CHOLESKY_KERNELS];
     struct app_tiles a;
     bool steals;  /* of priorities only the sign counts */
@@ -22,5 +23,8 @@ struct cholesky {
 
 /* Inserts all tasks. The flow keeps the first error. */
 void cholesky_insert(const struct cholesky *c, thrum_flow *flow);
+
+/* Kernels alone, on blocks of a tile (probe.c): prints how long they take. An exit code. */
+int cholesky_probe(struct cholesky *c, int threads);
 
 #endif

@@ -193,7 +193,7 @@ static int measure(struct life *life)
 int thrum_cmd_life(int argc, char **argv)
 {
     struct life life = {0};
-    struct app_option options[6 + APP_SETUP_OPTIONS] = {
+    struct app_option options[7 + APP_SETUP_OPTIONS] = {
         {.kind = APP_TITLE, .help = "the problem"},
         {APP_COUNT, "--n", "COUNT", "128", "cells each way", &life.n, 1, 1 << 13, NULL},
         {APP_COUNT, "--block", "COUNT", "32", "cells of a block each way", &life.side, 1, 1 << 10, NULL},
@@ -201,12 +201,17 @@ int thrum_cmd_life(int argc, char **argv)
         {APP_TEXT, "--rule", "RULE", "4555",
          "least and most of 26 neighbours with which a cell goes on living, and with which\none begins to live",
          &life.rule_text, 0, 0, NULL},
-        {APP_COUNT, "--density", "PERCENT", "25", "cells that live in the beginning", &life.density, 0, 100, NULL}};
-    app_setup_options(&life.setup, options + 6);
-    int code = app_parse(&about, options, 6 + APP_SETUP_OPTIONS, argc, argv);
+        {APP_COUNT, "--density", "PERCENT", "25", "cells that live in the beginning", &life.density, 0, 100, NULL},
+        {APP_WORD, "--kernels", "WHICH", NULL,
+         "do not play: measure the kernel, on one core and on --workers at once, and print JSON:\nall sizes of cubes in a block, or the whole one",
+         &life.kernels, 0, 0, "all|whole"}};
+    app_setup_options(&life.setup, options + 7);
+    int code = app_parse(&about, options, 7 + APP_SETUP_OPTIONS, argc, argv);
     if (code == TOOL_GO_ON)
         code = app_setup_check(about.verb, &life.setup);
     if (code == TOOL_GO_ON)
         code = read_rule(&life);
-    return code == TOOL_GO_ON ? measure(&life) : code;
+    if (code != TOOL_GO_ON)
+        return code;
+    return life.kernels ? life_probe(&life, life.setup.workers ? (int)life.setup.workers : 1) : measure(&life);
 }

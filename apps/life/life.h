@@ -26,9 +26,10 @@ struct life {
     struct block *blocks;
     uint8_t *memory; /* cells and faces of all blocks */
     thrum_data *room;
-    size_t untouched; /* bytes of `memory` if it is addresses that nobody touches (common/memory.h) */
-    bool steals;      /* priorities say nothing */
-    bool buckets;     /* tasks have the bucket 0 */
+    size_t untouched;    /* bytes of `memory` if it is addresses that nobody touches (common/memory.h) */
+    const char *kernels; /* "all", "whole": they alone are measured */
+    bool steals;         /* priorities say nothing */
+    bool buckets;        /* tasks have the bucket 0 */
 };
 
 static inline size_t life_blocks(const struct life *life)
@@ -45,5 +46,8 @@ int life_register(struct life *life, thrum_executor *ex);
 int life_unregister(struct life *life, bool discard);
 /* Inserts all tasks. The flow keeps the first error. */
 void life_insert(const struct life *life, thrum_flow *flow);
+
+/* The kernel alone, on parts of a block (probe.c): prints how long it takes. An exit code. */
+int life_probe(struct life *life, int threads);
 
 #endif

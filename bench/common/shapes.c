@@ -260,7 +260,7 @@ const bench_rerun bench_reruns[BENCH_RERUNS] = {
     {"tree", BENCH_TREE, (1u << 20) - 1, 1},
     {"wavefront", BENCH_WAVEFRONT, 1000000, 1},
     {"wavefront-swapped", BENCH_WAVEFRONT_SWAPPED, 1000000, 1},
-    {"random", BENCH_RANDOM_DAG, 100000, 1},
+    {"random", BENCH_RANDOM_DAG, 100000, 5},
     {"small-independent", BENCH_INDEPENDENT, 10000, 20},
     {"small-chain", BENCH_CHAIN, 10000, 20},
     {"small-tree", BENCH_TREE, 10000, 20},

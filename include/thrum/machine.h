@@ -15,7 +15,8 @@
  *     network bandwidth=10GB/s latency=2us            # of each host
  *     speed  gemm cpu=30e9 gpu=1.2e12                 # units of work a second
  *     time   start cpu=const:5us gpu=gamma:4,2us      # or how long it takes, whatever its work
- *     overhead cpu=2us gpu=10us                       # that each task adds
+ *     overhead cpu=2us access.cpu=0.3us gpu=10us      # that each task adds, and each of its accesses
+ *     insert task=0.7us access=0.2us window=8192      # how tasks come: one by one, and how many may be open
  *     noise  normal:1,0.05                            # each task's time is multiplied by a number like this
  *
  * Lines that come later add to earlier ones and override them: so a description can be changed by applying another line.

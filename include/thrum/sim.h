@@ -88,7 +88,8 @@ THRUM_API int thrum_loop_simulate(thrum_executor *ex, const thrum_loop_sim *sim,
 
 /* A workload (workload.h) on a machine (machine.h) under a policy: the policies that executors use, unchanged, on a virtual clock.
  *
- * All tasks are known from the start. A task that is ready is pushed; a worker pops, has its data brought to its memory node, runs
+ * All tasks are known from the start; or, where the machine says how long an insertion takes, they come one after the other in
+ * their order, from somebody who has a core for itself and who waits while the machine's window is full. A task that is ready is pushed; a worker pops, has its data brought to its memory node, runs
  * it, and pops again; `ahead` more are popped and staged while it runs. Data is copied on its first use on a node, and a write
  * makes other copies invalid. Copies over one link in one direction are served one after the other; those of several links share
  * the root, and the network, evenly. A device that is full throws out what was used longest ago, and copies it home first if it is
@@ -100,7 +101,7 @@ THRUM_API int thrum_loop_simulate(thrum_executor *ex, const thrum_loop_sim *sim,
  *
  * The policy "steal" is none: it is the executor's own work stealing (no data moves), with its rules about who searches and who
  * sleeps, checked at every event: see `rule_broken` below. Settings: rule=thrum or taskflow, attempts of a round (ten times the
- * workers), attempt (100ns), wake (5us). A task for both kinds of workers goes to cores.
+ * workers), attempt (100ns), wake (5us). Insertions take no time there. A task for both kinds of workers goes to cores.
  *
  * By the SimGrid engine the whole run, with the functions of the policy, is done by a child of the caller: what they write to memory
  * is gone afterwards, but for what the policy reports. See docs/guide/simulation.md. Not for "steal".

@@ -80,6 +80,8 @@ struct thrum_device {
     thrum__lock memory_lock;
     size_t used;              /* with memory_lock */
     struct emu_block *blocks; /* with memory_lock: all memory that is given out */
+    struct emu_block *kept;   /* with memory_lock: some that came back, for the next who asks for as much */
+    size_t kept_bytes;        /* with memory_lock: of them */
 
     _Atomic long launches;
     _Atomic bool

@@ -54,10 +54,51 @@ static void unreserve(thrum_device *device, size_t bytes)
     thrum__lock_give(&device->memory_lock);
 }
 
+/* ---- Memory that came back ----------------------------------------------------------------------------------------- */
+
+/* Scratch memory comes and goes with each task, and memory that is new to the process costs a fault a page: for a task with megabytes
+ * of it that is milliseconds. So some is kept. Not where checks or sanitizers look for memory that is used after it was given back. */
+#if defined(THRUM_CHECKS) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { KEPT_MOST = 0 };
+#else
+enum { KEPT_MOST = 64 << 20 };
+#endif
+enum { KEPT_LEAST = 64 << 10 }; /* smaller ones the allocator keeps itself */
+
+static emu_block *take_kept(thrum_device *device, size_t bytes)
+{
+    thrum__lock_take(&device->memory_lock);
+    emu_block **at = &device->kept, *block;
+    while (*at && (*at)->bytes != bytes)
+        at = &(*at)->next;
+    block = *at;
+    if (block) {
+        *at = block->next;
+        device->kept_bytes -= bytes;
+    }
+    thrum__lock_give(&device->memory_lock);
+    return block;
+}
+
+/* False: it is to be freed. */
+static bool keep_locked(thrum_device *device, emu_block *block)
+{
+    if (block->bytes < KEPT_LEAST || block->bytes > KEPT_MOST || device->kept_bytes > KEPT_MOST - block->bytes)
+        return false;
+    block->next = device->kept;
+    device->kept = block;
+    device->kept_bytes += block->bytes;
+    return true;
+}
+
+/* ---- Giving out and taking back ------------------------------------------------------------------------------------- */
+
 /* In timing mode nobody looks into the memory: untouched, it takes none of the machine's. */
 static emu_block *block_new(thrum_device *device, size_t bytes)
 {
-    emu_block *block = bytes > SIZE_MAX - sizeof *block ? NULL : thrum__alloc_aligned(sizeof *block + bytes);
+    emu_block *block = take_kept(device, bytes);
+    if (!block)
+        block = bytes > SIZE_MAX - sizeof *block ? NULL : thrum__alloc_aligned(sizeof *block + bytes);
     if (!block)
         return NULL;
     block->bytes = bytes;
@@ -97,16 +138,24 @@ void thrum__emu_release(thrum_device *device, void *memory, size_t bytes)
     thrum__lock_take(&device->memory_lock);
     take_from_list_locked(block);
     device->used -= bytes;
+    bool kept = keep_locked(device, block);
     thrum__lock_give(&device->memory_lock);
-    thrum__free(block);
+    if (!kept)
+        thrum__free(block);
+}
+
+static void free_list(emu_block *block)
+{
+    for (emu_block *next; block; block = next) {
+        next = block->next;
+        thrum__free(block);
+    }
 }
 
 void thrum__emu_memory_free(thrum_device *device)
 {
-    for (emu_block *block = device->blocks, *next; block; block = next) {
-        next = block->next;
-        thrum__free(block);
-    }
+    free_list(device->blocks);
+    free_list(device->kept);
 }
 
 #ifdef THRUM_CHECKS

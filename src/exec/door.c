@@ -49,6 +49,7 @@
 enum { PATIENCE_NS = 400000, WATCH_NS = 2000, WATCH_MOST_NS = 50000, STALL_NS = 1000000, ANSWER_NS = 2000 };
 enum { CROWDED_STALL_NS = 10000000 }; /* some turns of everybody who wants the core */
 enum { MANY_NS = 4 * PATIENCE_NS };   /* tiny tasks that take so long altogether are many */
+enum { OFTEN_NS = 10000000 };         /* from one run to the next */
 enum { STEPS_PER_CLOCK = 32, OPEN_PAYS_NS = 150 };
 enum { SHOW_MOST = 4096 }; /* spawned tasks shown in one go: each is a line to write */
 
@@ -124,7 +125,7 @@ static int64_t left_alone_ns(const worker *w, const thrum__run *run)
     if (atomic_load_explicit(&run->in_line, memory_order_relaxed))
         return thrum__line_left_ns(graph);
     if (!graph->counted || task_ns == 0)
-        return 0;
+        return thrum__is_short(graph) ? PATIENCE_NS : 0;
     if (task_ns < shared_from_ns(w))
         return INT64_MAX;
     return task_ns < THRUM__TINY_NS && task_ns * (int64_t)thrum__task_count(graph) < MANY_NS ? PATIENCE_NS : 0;
@@ -183,6 +184,32 @@ static bool shares_at_once(worker *w, const thrum__run *run, bool held)
     return false;
 }
 
+/* By what is known from the runs before: that it is better left alone, or over before anybody has come. */
+static bool needs_nobody(const thrum__run *run)
+{
+    return atomic_load_explicit(&run->in_line, memory_order_relaxed) || thrum__is_short(run->handle->graph);
+}
+
+/* A dozer would have been of use. It is worth its while where that happens often. */
+static void note_missed(domain *d, int64_t now)
+{
+    if (now - atomic_load_explicit(&d->missed_at, memory_order_relaxed) < OFTEN_NS)
+        atomic_store_explicit(&d->dozer_missed, true, memory_order_relaxed);
+    atomic_store_explicit(&d->missed_at, now, memory_order_relaxed);
+}
+
+/* Whether nobody has to be woken for the run: for if need be somebody will look after it all the same (worker.c, "Dozing"). */
+static bool is_looked_after(const worker *w, const thrum__run *run)
+{
+    domain *d = w->domain;
+    if (!needs_nobody(run))
+        return false;
+    if (atomic_load_explicit(&d->dozing, memory_order_relaxed))
+        return true;
+    note_missed(d, run->began);
+    return false;
+}
+
 bool thrum__alone_begin(worker *w, thrum__run *run)
 {
     bool held, hides = false;
@@ -202,7 +229,7 @@ bool thrum__alone_begin(worker *w, thrum__run *run)
     if (hides) {
         /* As after a push: the sources are there, and somebody may be about to sleep. */
         atomic_signal_fence(memory_order_seq_cst);
-        if (__atomic_load_n(w->spawn.idle, __ATOMIC_RELAXED) < 0)
+        if (__atomic_load_n(w->spawn.idle, __ATOMIC_RELAXED) < 0 && !is_looked_after(w, run))
             thrum__wake(&w->spawn);
     }
     return alone;

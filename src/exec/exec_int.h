@@ -165,6 +165,7 @@ typedef struct watched_door {
     _Atomic int64_t not_before; /* the next look; whoever moves it on looks. Looking takes lines away from the victim */
     _Atomic uint32_t begun, inside, shares;
     _Atomic int64_t first_seen, seen, asked; /* moments; asked: 0 for not yet */
+    uint32_t dozed;                          /* `begun` when the domain's dozer last looked: only that one uses it */
 } watched_door;
 
 /* Posts that wait, the oldest first; changed under the domain's lock. See post.c. */
@@ -264,6 +265,9 @@ struct domain {
     _Atomic uint32_t published;    /* a futex to wake them by */
     _Atomic uint32_t offered;      /* places that are not needed just then: see worker.c */
     _Atomic uint32_t placeless;    /* workers that have been woken and wait for such a place */
+    atomic_bool dozing;            /* a worker that sleeps looks up now and then: see worker.c */
+    atomic_bool dozer_missed;      /* somebody had to be woken since nobody dozed, and that more than once: */
+    _Atomic int64_t missed_at;     /* this is when it was last so */
     _Atomic uint32_t returning;    /* threads that want their place back: see thrum__enter_anyway */
     _Atomic int64_t crowded_until; /* a moment, or 0: see crowd.c */
     /* Where a searching worker waits to be handed a function: see handle.c. */
@@ -473,6 +477,15 @@ static inline bool thrum__crowded(domain *d)
 }
 
 /* ---- door.c ------------------------------------------------------------------------------------------------------- */
+
+/* Until somebody who is woken takes part. */
+enum { WAKING_NS = 40000 };
+
+/* Whether a run of the graph is over before that, by what the runs before took. */
+static inline bool thrum__is_short(const thrum_graph *graph)
+{
+    return graph->task_ns && graph->task_ns * (int64_t)thrum__task_count(graph) < WAKING_NS;
+}
 
 enum look { LOOK_NOTHING, LOOK_WAIT, LOOK_SOON, LOOK_SHOWN };
 

@@ -59,9 +59,11 @@ void thrum__run_recycle(worker *w, thrum_executor *ex, thrum__run *run)
 
 /* ---- Starting ----------------------------------------------------------------------------------------------------- */
 
-static size_t divisor_for(const domain *d)
+/* What will be run by one worker is taken in as few portions as if there were no other. */
+static size_t divisor_for(const domain *d, const thrum_graph *graph)
 {
-    return 4 * (size_t)(d->life.limit < d->most ? d->life.limit : d->most);
+    int workers = d->life.limit < d->most ? d->life.limit : d->most;
+    return 4 * (size_t)(thrum__is_short(graph) ? 1 : workers);
 }
 
 /* A run without a worker to begin it: all its sources are published, and the token is its only strand. From then on it
@@ -99,7 +101,7 @@ void thrum__run_init(thrum__run *run, thrum_handle *handle)
     run->attention = run->lanes ? &always : &run->root->attention;
     run->sources = handle->graph->sources;
     run->count = handle->graph->source_count;
-    run->divisor = divisor_for(&handle->ex->cpu);
+    run->divisor = divisor_for(&handle->ex->cpu, handle->graph);
     run->careful = thrum__has_priorities(handle->graph);
     run->stream = false;
     atomic_store_explicit(&handle->run, run, memory_order_release);

@@ -399,6 +399,74 @@ void thrum__sleep_counted(worker *w)
                           memory_order_release);
 }
 
+/* ---- Dozing ------------------------------------------------------------------------------------------------------- */
+
+/* A run in line (line.c) is better left alone, and a short one is over before a worker that is woken for it has come; and waking
+ * takes the beginner as long as a thousand small tasks do. But somebody has to look, or a task that waits for one behind it would do
+ * so for ever. So where there are such runs one of those who go to sleep dozes at first: while it does, whoever begins one wakes
+ * nobody. For the life cycle it sleeps, and for all other work it is woken like the others. Every DOZE_NS it looks whether a worker
+ * is still at the run that it was at before, and if so wakes a sleeper, perhaps itself, who does what a searching worker does about it
+ * (door.c). When nothing has begun for that long it sleeps in earnest.
+ *
+ * Why nobody is left alone: the beginner makes its run known and then looks at `dozing`, with nothing but an order for the compiler
+ * between; who ends dozing lowers it, passes the heavy barrier and looks for work. One of the two sees the other. A dozer that is
+ * woken need not look just then: it searches, and looks before it sleeps again as everybody does.
+ * tests/spin/doze.pml is a model of it. */
+enum { DOZE_NS = 2000000 };
+
+static bool begins_to_doze(domain *d)
+{
+    bool nobody = false;
+    if (!atomic_load_explicit(&d->dozer_missed, memory_order_relaxed) ||
+        !atomic_compare_exchange_strong_explicit(&d->dozing, &nobody, true, memory_order_acquire, memory_order_relaxed))
+        return false;
+    int count = atomic_load_explicit(&d->count, memory_order_acquire);
+    for (int i = 0; i < count; i++)
+        d->workers[i]->watched.dozed = atomic_load_explicit(&d->workers[i]->begun, memory_order_relaxed);
+    return true;
+}
+
+/* Whether something has begun since it last looked, or is under way. */
+static bool look_up(domain *d)
+{
+    int count = atomic_load_explicit(&d->count, memory_order_acquire);
+    bool moves = false, stands = false;
+    for (int i = 0; i < count; i++) {
+        worker *w = d->workers[i];
+        uint32_t begun = atomic_load_explicit(&w->begun, memory_order_relaxed);
+        stands = stands || (begun == w->watched.dozed && thrum__door_hides(w));
+        moves = moves || begun != w->watched.dozed;
+        w->watched.dozed = begun;
+    }
+    if (stands)
+        thrum__wake_one(d);
+    return moves || stands;
+}
+
+static bool is_woken(const worker *w)
+{
+    return atomic_load_explicit(&w->sleep_parker.token, memory_order_relaxed) != 0;
+}
+
+static void doze(worker *w)
+{
+    domain *d = w->domain;
+    bool goes_on = true;
+    while (goes_on && !is_woken(w)) {
+        thrum__futex_wait(&w->sleep_parker.token, 0, DOZE_NS);
+        goes_on = !is_woken(w) && look_up(d);
+    }
+    atomic_store_explicit(&d->dozing, false, memory_order_release);
+    if (is_woken(w))
+        return;
+    atomic_store_explicit(&d->dozer_missed, false, memory_order_relaxed);
+    thrum__barrier_heavy();
+    if (thrum__work_visible(d))
+        thrum__wake_one(d);
+}
+
+/* ---- Going to sleep ----------------------------------------------------------------------------------------------- */
+
 /* Between announcing and parking the worker looks a last time. If there is work it wakes a sleeper, perhaps itself: one
  * is enough, and it need not be this one. */
 static void sleep_until_woken(worker *w)
@@ -418,6 +486,8 @@ static void sleep_until_woken(worker *w)
     }
     if (watches)
         thrum__sources_watch(w);
+    else if (begins_to_doze(d))
+        doze(w);
     thrum__sleep_counted(w);
 }
 

@@ -8,6 +8,8 @@
  * waits for the lines of its way (in the order in which copies were begun), then for the latency, then has the largest share of
  * all its channels that is fair (max-min).
  *
+ * There is one timer: something besides kernels and copies that takes a while and slows nothing down.
+ *
  * Of things that end at the same time the one that began first ends first.
  */
 #ifndef THRUM_SIM_ENGINE_H
@@ -26,6 +28,8 @@ typedef struct thrum__engine_ops {
     /* Each has a ticket, by which its end is told. `bytes` is a whole number. 0 or THRUM_ENOMEM. */
     int (*kernel)(thrum__engine *engine, int worker, double seconds, uint64_t ticket);
     int (*copy)(thrum__engine *engine, int from, int to, double bytes, uint64_t ticket);
+    /* One at a time: the last one has ended before the next one begins. */
+    int (*timer)(thrum__engine *engine, double seconds, uint64_t ticket);
     /* Moves the clock to the next end: true and its ticket. False: nothing is under way. */
     bool (*next)(thrum__engine *engine, uint64_t *ticket);
 } thrum__engine_ops;

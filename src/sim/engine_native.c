@@ -73,6 +73,7 @@ struct thrum__engine {
     thrum__events events;
     uint64_t number;
     kernel *kernels; /* by worker */
+    uint64_t timer;  /* the ticket of the one that runs */
     device *devices;
     line *lines; /* by channel */
     copy *copies;
@@ -81,7 +82,8 @@ struct thrum__engine {
     int *free_flows, *sharing; /* the last `flow_room - flow_count`; those with a share, the oldest first */
     int flow_room, flow_count, sharing_count;
     int line_count, lineless; /* channels that are lines; copies under way that have none */
-    int sharing_place;        /* in the queue, behind those of workers and devices; those of flows follow */
+    int timer_place;          /* in the queue, behind those of workers and devices */
+    int sharing_place;        /* behind it; those of flows follow */
     bool changed;             /* some have come or gone since shares were worked out */
     share *shares;            /* by channel */
     int *members;             /* flows, channel by channel */
@@ -174,7 +176,8 @@ static int engine_begin(thrum__engine *e, const thrum__layout *layout)
     size_t channels = (size_t)layout->channel_count + 1;
     e->layout = layout;
     e->free_copy = NONE;
-    e->sharing_place = layout->worker_count + layout->device_count;
+    e->timer_place = layout->worker_count + layout->device_count;
+    e->sharing_place = e->timer_place + 1;
     e->kernels = thrum__zalloc(((size_t)layout->worker_count + 1) * sizeof *e->kernels);
     e->devices = thrum__zalloc(((size_t)layout->device_count + 1) * sizeof *e->devices);
     e->lines = thrum__zalloc(channels * sizeof *e->lines);
@@ -271,6 +274,21 @@ static uint64_t core_end(thrum__engine *e, uint64_t worker)
 {
     thrum__events_remove(&e->events, worker);
     return e->kernels[worker].ticket;
+}
+
+/* ---- The timer ------------------------------------------------------------------------------------------------------- */
+
+static int engine_timer(thrum__engine *e, double seconds, uint64_t ticket)
+{
+    e->timer = ticket;
+    thrum__events_put(&e->events, (uint64_t)e->timer_place, e->events.now + seconds, e->number++);
+    return 0;
+}
+
+static uint64_t timer_end(thrum__engine *e)
+{
+    thrum__events_remove(&e->events, (uint64_t)e->timer_place);
+    return e->timer;
 }
 
 /* ---- Shares of channels ----------------------------------------------------------------------------------------------- */
@@ -553,6 +571,7 @@ static bool engine_next(thrum__engine *e, uint64_t *ticket)
             continue;
         }
         *ticket = place == e->sharing_place ? flow_end(e, first_to_end(e))
+                  : place == e->timer_place ? timer_end(e)
                   : place >= workers        ? device_end(e, &e->devices[place - workers])
                                             : core_end(e, (uint64_t)place);
         return true;
@@ -567,5 +586,6 @@ const thrum__engine_ops thrum__engine_native = {
     .now = engine_now,
     .kernel = engine_kernel,
     .copy = engine_copy,
+    .timer = engine_timer,
     .next = engine_next,
 };

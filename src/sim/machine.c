@@ -115,7 +115,7 @@ int thrum__machine_add_kind(thrum_machine *machine, const char *name, const char
         return THRUM_ENOMEM;
     }
     machine->kinds[machine->kind_count] = kind;
-    machine->kind_overhead[machine->kind_count] = 0;
+    machine->kind_overhead[machine->kind_count] = (thrum__overhead){0};
     return machine->kind_count++;
 }
 
@@ -196,6 +196,9 @@ static void copy_numbers(thrum_machine *to, const thrum_machine *from)
     to->network_bandwidth = from->network_bandwidth;
     to->network_latency = from->network_latency;
     to->core_overhead = from->core_overhead;
+    to->insert_task = from->insert_task;
+    to->insert_access = from->insert_access;
+    to->window = from->window;
     to->noise = law_share(from->noise);
 }
 
@@ -338,31 +341,33 @@ const thrum__speed_row *thrum__machine_speed(const thrum_machine *machine, const
     return row ? row : find_row(machine, "*", kind);
 }
 
-static double overhead(const thrum_machine *machine, int kind)
-{
-    return kind == THRUM__CORE ? machine->core_overhead : machine->kind_overhead[kind];
-}
-
 /* By how much a worker is slower because the others of the host are at work too. */
-static double crowding(const thrum_machine *machine, const thrum__speed_row *row)
+static double crowding(const thrum_machine *machine, double crowd)
 {
-    int others = row->crowd > 0 ? thrum__machine_cores(machine) + device_workers(machine) - 1 : 0;
-    return others > 0 ? 1 + row->crowd * others : 1;
+    int others = crowd > 0 ? thrum__machine_cores(machine) + device_workers(machine) - 1 : 0;
+    return others > 0 ? 1 + crowd * others : 1;
 }
 
-static double by_numbers(const thrum_machine *machine, const thrum__speed_row *row, double work, double bytes)
+static double overhead(const thrum_machine *machine, const thrum__amount *amount, int kind)
 {
-    double of_size = work <= row->small_work ? work / row->small_rate : bytes * row->per_byte + work / row->rate;
-    return (row->fixed + of_size) * crowding(machine, row);
+    const thrum__overhead *each = kind == THRUM__CORE ? &machine->core_overhead : &machine->kind_overhead[kind];
+    return (each->task + amount->accesses * each->access + amount->scratch * each->scratch) *
+           crowding(machine, each->crowd);
 }
 
-double thrum__machine_seconds(const thrum_machine *machine, const thrum__speed_row *row, double work, double bytes,
+static double by_numbers(const thrum_machine *machine, const thrum__speed_row *row, const thrum__amount *amount)
+{
+    double rate = amount->work <= row->small_work ? row->small_rate : row->rate;
+    return (row->fixed + amount->bytes * row->per_byte + amount->work / rate) * crowding(machine, row->crowd);
+}
+
+double thrum__machine_seconds(const thrum_machine *machine, const thrum__speed_row *row, const thrum__amount *amount,
                               int kind)
 {
     if (!row)
         return -1;
-    double seconds = row->law ? row->law->times.mean : by_numbers(machine, row, work, bytes);
-    return seconds + overhead(machine, kind);
+    double seconds = row->law ? row->law->times.mean : by_numbers(machine, row, amount);
+    return seconds + overhead(machine, amount, kind);
 }
 
 double thrum__machine_noise(const thrum_machine *machine, thrum__stream *stream)
@@ -370,17 +375,17 @@ double thrum__machine_noise(const thrum_machine *machine, thrum__stream *stream)
     return machine->noise ? thrum__times_sum(&machine->noise->times, stream, 0, 1) : 1;
 }
 
-double thrum__machine_draw(const thrum_machine *machine, const thrum__speed_row *row, double work, double bytes,
+double thrum__machine_draw(const thrum_machine *machine, const thrum__speed_row *row, const thrum__amount *amount,
                            int kind, thrum__stream *stream)
 {
     if (!row)
         return -1;
-    double seconds = by_numbers(machine, row, work, bytes);
+    double seconds = by_numbers(machine, row, amount);
     if (row->law) {
         uint64_t line = row->law->times.lines ? thrum__draw_bits(stream) % row->law->times.lines : 0;
         seconds = thrum__times_sum(&row->law->times, stream, line, 1);
     }
-    return seconds * thrum__machine_noise(machine, stream) + overhead(machine, kind);
+    return seconds * thrum__machine_noise(machine, stream) + overhead(machine, amount, kind);
 }
 
 /* ---- What has no speed -------------------------------------------------------------------------------------------- */

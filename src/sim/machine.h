@@ -39,10 +39,16 @@ typedef struct thrum__speed_row {
     char *codelet;                 /* "*": all that have no row of their own */
     int kind;                      /* of device, or THRUM__CORE */
     double rate;                   /* units of work a second; INFINITY: work takes no time */
-    double small_rate, small_work; /* of work up to `small_work`, -1: none, the time is fixed + work / small_rate */
+    double small_rate, small_work; /* the rate of work up to `small_work`; -1: none */
     double fixed, per_byte, crowd;
     thrum__law *law; /* seconds; NULL: by the numbers above */
 } thrum__speed_row;
+
+/* What a worker of a kind adds to a task: seconds, those for each access and for each byte of scratch memory; and by how much of
+ * that each other worker of the host makes it longer. */
+typedef struct thrum__overhead {
+    double task, access, scratch, crowd;
+} thrum__overhead;
 
 struct thrum_machine {
     char *name, *about, *path;
@@ -53,9 +59,13 @@ struct thrum_machine {
     int kind_count;
     thrum__speed_row *speeds;
     int speed_count;
-    double core_overhead, *kind_overhead; /* seconds that each task adds, by kind */
-    thrum__law *noise;                    /* NULL: none */
-    char *cores_where;                    /* "FILE:LINE" of its line; NULL: none */
+    thrum__overhead core_overhead, *kind_overhead;
+    /* How tasks come: who inserts takes so long for each, and for each access of it, and waits while `window` of them have not
+     * ended (0: no limit) until half of them have. All 0: all tasks are there from the start. */
+    double insert_task, insert_access;
+    int window;
+    thrum__law *noise; /* NULL: none */
+    char *cores_where; /* "FILE:LINE" of its line; NULL: none */
 };
 
 /* ---- Laid out ----------------------------------------------------------------------------------------------------- */
@@ -99,11 +109,17 @@ void thrum__machine_layout_drop(thrum__layout *layout);
 /* Which row says how fast the codelet is there: its own, else "*"; NULL: none does. */
 const thrum__speed_row *thrum__machine_speed(const thrum_machine *machine, const char *codelet, int kind);
 
+/* What a task is: units of work, the bytes of its data, those of them that are scratch memory, and how many accesses it has. */
+typedef struct thrum__amount {
+    double work, bytes, scratch;
+    int accesses;
+} thrum__amount;
+
 /* How long one task takes, with what each adds, without noise, its mean. Negative (row NULL): nobody says. */
-double thrum__machine_seconds(const thrum_machine *machine, const thrum__speed_row *row, double work, double bytes,
+double thrum__machine_seconds(const thrum_machine *machine, const thrum__speed_row *row, const thrum__amount *amount,
                               int kind);
 /* The same as drawn: times and noise are taken from the stream. */
-double thrum__machine_draw(const thrum_machine *machine, const thrum__speed_row *row, double work, double bytes,
+double thrum__machine_draw(const thrum_machine *machine, const thrum__speed_row *row, const thrum__amount *amount,
                            int kind, thrum__stream *stream);
 /* A factor by which the time of one task is multiplied; 1 without noise, and then nothing is drawn. */
 double thrum__machine_noise(const thrum_machine *machine, thrum__stream *stream);

@@ -357,6 +357,14 @@ static void write_part(FILE *file, const char *part, const char *kind, double se
         write_time(file, key, seconds);
 }
 
+static void write_crowd(FILE *file, const char *kind, double crowd)
+{
+    if (crowd <= 0)
+        return;
+    fprintf(file, " crowd.%s=", kind);
+    write_number(file, crowd);
+}
+
 static void write_row(FILE *file, const thrum_machine *machine, const thrum__speed_row *row)
 {
     const char *kind = thrum__machine_kind_name(machine, row->kind);
@@ -380,20 +388,36 @@ static void write_row(FILE *file, const thrum_machine *machine, const thrum__spe
     }
     write_part(file, "fixed", kind, row->fixed);
     write_part(file, "per-byte", kind, row->per_byte);
-    if (row->crowd > 0) {
-        fprintf(file, " crowd.%s=", kind);
-        write_number(file, row->crowd);
-    }
+    write_crowd(file, kind, row->crowd);
     fputc('\n', file);
+}
+
+static void write_overhead(FILE *file, const char *kind, const thrum__overhead *overhead)
+{
+    write_time(file, kind, overhead->task);
+    write_part(file, "access", kind, overhead->access);
+    write_part(file, "scratch", kind, overhead->scratch);
+    write_crowd(file, kind, overhead->crowd);
 }
 
 static void write_overheads(FILE *file, const thrum_machine *machine)
 {
     fputs("overhead", file);
-    write_time(file, "cpu", machine->core_overhead);
+    write_overhead(file, "cpu", &machine->core_overhead);
     for (int i = 0; i < machine->kind_count; i++)
-        write_time(file, machine->kinds[i].name, machine->kind_overhead[i]);
+        write_overhead(file, machine->kinds[i].name, &machine->kind_overhead[i]);
     fputc('\n', file);
+}
+
+/* A window alone is worth a line too: tasks that take no time to insert come in their order. */
+static void write_insert(FILE *file, const thrum_machine *machine)
+{
+    if (machine->insert_task == 0 && machine->insert_access == 0 && machine->window == 0)
+        return;
+    fputs("insert", file);
+    write_time(file, "task", machine->insert_task);
+    write_time(file, "access", machine->insert_access);
+    fprintf(file, " window=%d\n", machine->window);
 }
 
 static void write_machine(FILE *file, const thrum_machine *machine)
@@ -415,6 +439,7 @@ static void write_machine(FILE *file, const thrum_machine *machine)
     for (int i = 0; i < machine->speed_count; i++)
         write_row(file, machine, &machine->speeds[i]);
     write_overheads(file, machine);
+    write_insert(file, machine);
     if (machine->noise) {
         fputs("noise ", file);
         write_word(file, "", machine->noise->text);

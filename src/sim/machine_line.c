@@ -255,6 +255,12 @@ static const struct key network_keys[] = {
     {"latency", TIME, IN_MACHINE(network_latency), 0, 0},
     {0},
 };
+static const struct key insert_keys[] = {
+    {"task", TIME, IN_MACHINE(insert_task), 0, 0},
+    {"access", TIME, IN_MACHINE(insert_access), 0, 0},
+    {"window", COUNT, IN_MACHINE(window), 0, 1 << 30},
+    {0},
+};
 static const struct key device_keys[] = {
     {"count", COUNT, IN_KIND(count), 0, THRUM__MACHINE_NODES_MOST},
     {"arch", ARCH, IN_KIND(arch), 0, 0},
@@ -315,6 +321,11 @@ static int take_root(struct reader *reader)
 static int take_network(struct reader *reader)
 {
     return take_settings(reader, "network", network_keys, reader->machine);
+}
+
+static int take_insert(struct reader *reader)
+{
+    return take_settings(reader, "insert", insert_keys, reader->machine);
 }
 
 /* ---- Devices ------------------------------------------------------------------------------------------------------ */
@@ -567,17 +578,52 @@ static int take_time_line(struct reader *reader)
     return take_of_codelet(reader, "time", take_time);
 }
 
+/* ---- Overheads ---------------------------------------------------------------------------------------------------- */
+
+enum overhead_part { TASK_PART, ACCESS_PART, SCRATCH_PART, OVERHEAD_CROWD_PART, OVERHEAD_PARTS };
+
+/* "cpu" is of each task, "access.cpu" of each of its accesses, and so on. */
+static int read_overhead_key(const struct reader *reader, const char *key, enum overhead_part *part, int *kind)
+{
+    static const char *const names[OVERHEAD_PARTS] = {"", "access", "scratch", "crowd"};
+    char word[24] = "", meant[THRUM__MEANT_TEXT];
+    const char *point = strchr(key, '.');
+    *part = TASK_PART;
+    if (!point)
+        return find_kind(reader, key, kind);
+    snprintf(word, sizeof word, "%.*s", (int)(point - key < 23 ? point - key : 23), key);
+    for (int i = ACCESS_PART; i < OVERHEAD_PARTS; i++)
+        if (strcmp(names[i], word) == 0) {
+            *part = (enum overhead_part)i;
+            return find_kind(reader, point + 1, kind);
+        }
+    return wrong(reader,
+                 "a line 'overhead' has no key '%.40s'%s it has: cpu or a device, and with its name behind a point "
+                 "access, scratch, crowd",
+                 key, thrum__meant(word, names + 1, OVERHEAD_PARTS - 1, meant));
+}
+
+static int set_overhead(const struct reader *reader, thrum__overhead *to, enum overhead_part part, const char *key,
+                        const char *value)
+{
+    const struct key time_key = {.name = key, .value = TIME};
+    double *const seconds[OVERHEAD_PARTS] = {&to->task, &to->access, &to->scratch, NULL};
+    return part == OVERHEAD_CROWD_PART ? read_crowd(reader, value, &to->crowd)
+                                       : read_value(reader, &time_key, value, seconds[part]);
+}
+
 static int take_overhead(struct reader *reader)
 {
     char *key, *value;
     int err, kind, taken = 0;
+    enum overhead_part part;
     while (!(err = next_setting(reader, &key, &value)) && key) {
-        const struct key time_key = {.name = key, .value = TIME};
         thrum_machine *machine = reader->machine;
-        err = find_kind(reader, key, &kind);
-        if (!err)
-            err = read_value(reader, &time_key, value,
-                             kind == THRUM__CORE ? &machine->core_overhead : &machine->kind_overhead[kind]);
+        err = read_overhead_key(reader, key, &part, &kind);
+        if (err)
+            return err;
+        err = set_overhead(reader, kind == THRUM__CORE ? &machine->core_overhead : &machine->kind_overhead[kind], part,
+                           key, value);
         if (err)
             return err;
         taken++;
@@ -639,7 +685,7 @@ static const struct line_kind {
 } line_kinds[] = {
     {"name", take_name},      {"about", take_about},       {"hosts", take_hosts},     {"cores", take_cores},
     {"device", take_device},  {"root", take_root},         {"network", take_network}, {"speed", take_speed_line},
-    {"time", take_time_line}, {"overhead", take_overhead}, {"noise", take_noise},
+    {"time", take_time_line}, {"overhead", take_overhead}, {"insert", take_insert},   {"noise", take_noise},
 };
 enum { LINE_KINDS = sizeof line_kinds / sizeof *line_kinds };
 
@@ -651,7 +697,7 @@ static int unknown_line(const struct reader *reader, const char *word)
         names[i] = line_kinds[i].name;
     return wrong(reader,
                  "there is no line '%.40s'%s lines begin with name, about, hosts, cores, device, root, network, speed, "
-                 "time, overhead or noise",
+                 "time, overhead, insert or noise",
                  word, thrum__meant(word, names, LINE_KINDS, meant));
 }
 

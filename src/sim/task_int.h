@@ -171,6 +171,8 @@ struct thrum__task_run {
 
     double *expected, *seconds; /* [task * kinds + kind]: the mean, and as drawn; INFINITY: it cannot run there */
 
+    int inserted; /* tasks; those behind are not known yet */
+    bool no_room; /* the window is full, and nobody inserts before there is room for half of it */
     int done;
     uint64_t events, copies, bytes;
     int *trace_order; /* with a trace: tasks in the order of their ends, and when they ended */
@@ -208,7 +210,8 @@ static inline bool use_writes(const use *u)
     return u->mode == THRUM_MODE_W || u->mode == THRUM_MODE_RW;
 }
 
-/* Tickets of the engine: kernels have even ones, copies odd ones. */
+/* Tickets of the engine: kernels have even ones, copies odd ones; the last is of an insertion. */
+#define INSERTION_TICKET UINT64_MAX
 static inline uint64_t ticket_of(uint64_t number, bool copy)
 {
     return number << 1 | copy;
@@ -243,8 +246,10 @@ int thrum__sim_check_buckets(const task_run *run);
 void thrum__sim_call(task_run *run, worker *w);
 /* All that were called look. */
 void thrum__sim_serve_called(task_run *run);
-/* All tasks that wait for none are pushed. */
-void thrum__sim_push_first(task_run *run);
+/* Goes on inserting tasks: all that take no time and find room in the window; or begins with the next one. */
+void thrum__sim_insert(task_run *run);
+/* The insertion that was begun is done. */
+void thrum__sim_inserted(task_run *run);
 /* The task's data has arrived. */
 void thrum__sim_deliver(task_run *run, task *t);
 /* A kernel has ended. */

@@ -319,7 +319,9 @@ static int begin_engine(task_run *run, const thrum__engine_ops *ops)
 static void carry_out(task_run *run, uint64_t ticket)
 {
     run->events++;
-    if (ticket & 1)
+    if (ticket == INSERTION_TICKET)
+        thrum__sim_inserted(run);
+    else if (ticket & 1)
         thrum__sim_transfer_ended(run, (int)(ticket >> 1));
     else
         thrum__sim_ended(run, &run->tasks[ticket >> 1]);
@@ -329,7 +331,7 @@ static void carry_out(task_run *run, uint64_t ticket)
 static int go(task_run *run)
 {
     uint64_t ticket;
-    thrum__sim_push_first(run);
+    thrum__sim_insert(run);
     thrum__sim_serve_called(run);
     while (run->done < run->workload->task_count && !run->err) {
         if (run->ops->next(run->engine, &ticket))

@@ -23,6 +23,14 @@ static double bytes_of(const task *t)
     return bytes;
 }
 
+static double scratch_of(const task *t)
+{
+    double bytes = 0;
+    for (int i = 0; i < t->shown.data_count; i++)
+        bytes += t->shown.data[i].mode == THRUM_MODE_SCRATCH ? (double)t->shown.data[i].bytes : 0;
+    return bytes;
+}
+
 /* What it takes of a device's memory at once. */
 static size_t room_for(const task *t)
 {
@@ -62,15 +70,17 @@ static void set_times(const task_run *run, int number, int k)
     const thrum_machine *machine = run->layout.machine;
     size_t at = (size_t)number * (size_t)run->kind_count + (size_t)k;
     thrum__stream stream = thrum__stream_of(run->sim->seed, (uint64_t)number);
-    double known = about->seconds[run->kinds[k].arch], bytes = bytes_of(&run->tasks[number]);
+    double known = about->seconds[run->kinds[k].arch];
     if (known > 0) {
         run->expected[at] = known;
         run->seconds[at] = known * thrum__machine_noise(machine, &stream);
         return;
     }
     const thrum__speed_row *row = thrum__machine_speed(machine, codelet, k - 1);
-    run->expected[at] = thrum__machine_seconds(machine, row, about->work, bytes, k - 1);
-    run->seconds[at] = thrum__machine_draw(machine, row, about->work, bytes, k - 1, &stream);
+    const thrum__amount amount = {about->work, bytes_of(&run->tasks[number]), scratch_of(&run->tasks[number]),
+                                  about->count};
+    run->expected[at] = thrum__machine_seconds(machine, row, &amount, k - 1);
+    run->seconds[at] = thrum__machine_draw(machine, row, &amount, k - 1, &stream);
 }
 
 /* ---- Who can run it ------------------------------------------------------------------------------------------------------ */

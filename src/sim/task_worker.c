@@ -82,12 +82,52 @@ static void give_back(task_run *run, const task *t, int from)
     }
 }
 
-void thrum__sim_push_first(task_run *run)
+/* ---- Inserting ------------------------------------------------------------------------------------------------------ */
+
+/* As a flow does it: tasks come in their order, and while too many have not ended, nobody inserts (front/flow.c). Not as there,
+ * whoever inserts has a core for itself. */
+
+static void insert_next(task_run *run)
 {
-    for (int i = 0; i < run->workload->task_count && !run->err; i++)
-        if (run->tasks[i].waits == 0)
-            ready(run, &run->tasks[i], THRUM_ANY_WORKER);
+    task *t = &run->tasks[run->inserted++];
+    if (t->waits == 0)
+        ready(run, t, THRUM_ANY_WORKER);
 }
+
+/* Whether the next one may come. Once the window was full, half of it must be free. */
+static bool has_room(task_run *run)
+{
+    int window = run->layout.machine->window, open = run->inserted - run->done;
+    if (window > 0)
+        run->no_room = open >= (run->no_room ? window - window / 2 : window);
+    return !run->no_room;
+}
+
+static double insertion_seconds(const task_run *run)
+{
+    const thrum_machine *machine = run->layout.machine;
+    return machine->insert_task + run->workload->tasks[run->inserted].count * machine->insert_access;
+}
+
+void thrum__sim_insert(task_run *run)
+{
+    while (run->inserted < run->workload->task_count && !run->err && has_room(run)) {
+        double seconds = insertion_seconds(run);
+        if (seconds > 0) {
+            run_fail(run, run->ops->timer(run->engine, seconds, INSERTION_TICKET));
+            return;
+        }
+        insert_next(run);
+    }
+}
+
+void thrum__sim_inserted(task_run *run)
+{
+    insert_next(run);
+    thrum__sim_insert(run);
+}
+
+/* ---- Releasing ------------------------------------------------------------------------------------------------------ */
 
 /* The latest first, which is how a flow does it (model/order.c). */
 static void release(task_run *run, const task *t)
@@ -95,7 +135,7 @@ static void release(task_run *run, const task *t)
     size_t number = (size_t)(t - run->tasks);
     for (size_t i = run->order.first[number + 1]; i-- > run->order.first[number];) {
         task *after = &run->tasks[run->order.after[i]];
-        if (--after->waits == 0)
+        if (--after->waits == 0 && after - run->tasks < run->inserted)
             ready(run, after, t->worker);
     }
 }
@@ -225,6 +265,8 @@ void thrum__sim_ended(task_run *run, task *t)
     if (t->commutes)
         give_back(run, t, w->number);
     release(run, t);
+    if (run->no_room)
+        thrum__sim_insert(run);
     if (!run->err)
         serve(run, w);
 }

@@ -211,7 +211,7 @@ TEST(whoever_has_other_things_to_do_leaves_tasks_to_the_worker)
         if (atomic_load(&elsewhere) > 32)
             break;
     }
-    assert_in_range(atomic_load(&elsewhere), 33, 64);
+    assert_true(atomic_load(&elsewhere) > 32); /* perhaps with one that was inserted before */
     end(&w);
 }
 

@@ -195,6 +195,13 @@ static void both_engines_agree_where_links_are_slow_and_kernels_noisy(void **sta
     compare_policies("p100", "noise gamma:20,0.05", 13);
 }
 
+static void both_engines_agree_where_tasks_come_one_by_one(void **state)
+{
+    (void)state;
+    compare_policies("k40", "insert task=123us access=77us window=40", 15);
+    compare_policies("k40", "insert window=17", 16);
+}
+
 static void both_engines_agree_on_a_cluster(void **state)
 {
     (void)state;
@@ -368,6 +375,7 @@ int main(void)
         cmocka_unit_test(both_engines_agree_on_k40),
         cmocka_unit_test(both_engines_agree_where_memory_is_short),
         cmocka_unit_test(both_engines_agree_where_links_are_slow_and_kernels_noisy),
+        cmocka_unit_test(both_engines_agree_where_tasks_come_one_by_one),
         cmocka_unit_test(both_engines_agree_on_a_cluster),
         cmocka_unit_test_setup(errors_come_back_with_their_sentences, register_policies),
         cmocka_unit_test(the_trace_is_written),

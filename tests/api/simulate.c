@@ -428,6 +428,82 @@ TEST(a_pinned_task_runs_where_it_is_pinned)
     thrum_sim_result_free(r);
 }
 
+/* ---- Tasks that come one by one ----------------------------------------------------------------------------------------- */
+
+static const char inserted[] = "cores count=2\nspeed * cpu=1\ninsert task=2s access=0.5s";
+
+/* They come at 2, 4 and 6 s; the last one takes 1 s. */
+TEST(a_task_runs_when_it_has_been_inserted)
+{
+    begin();
+    int c = codelet("c", CPU);
+    plain(c, 1);
+    plain(c, 3);
+    plain(c, 1);
+    thrum_sim_result *r = run_on(inserted, NULL, 0);
+    assert_near(r->makespan, 7);
+    assert_near(r->workers[0].busy + r->workers[1].busy, 5);
+    assert_int_equal(r->events, 6);
+    thrum_sim_result_free(r);
+}
+
+/* At 2.5 s comes what writes, at 5 s what reads, which waits for its end at 12.5 s. The other is there at 7.5 s. */
+TEST(what_waits_runs_when_it_is_inserted_and_ready)
+{
+    begin();
+    int c = codelet("c", CPU), d = data(8, true);
+    task(c, 10, THRUM_MODE_W, d, 0, 0);
+    task(c, 1, THRUM_MODE_R, d, 0, 0);
+    task(c, 1, THRUM_MODE_R, data(8, true), 0, 0);
+    thrum_sim_result *r = run_on(inserted, NULL, 0);
+    assert_near(r->makespan, 13.5);
+    thrum_sim_result_free(r);
+    begin();
+    c = codelet("c", CPU), d = data(8, true);
+    task(c, 1, THRUM_MODE_W, d, 0, 0);
+    task(c, 1, THRUM_MODE_R, d, 0, 0); /* its predecessor has ended long before it comes */
+    r = run_on(inserted, NULL, 0);
+    assert_near(r->makespan, 6);
+    thrum_sim_result_free(r);
+}
+
+/* A worker takes the one with the highest priority of those that are there. With a window of two the third comes when both have
+ * ended: less than half of the window must be open. */
+static double urgent_last(const char *lines)
+{
+    begin();
+    int c = codelet("c", CPU);
+    for (int i = 0; i < 4; i++)
+        add(&(thrum_workload_task){
+            .codelet = c, .work = 1 + i, .priority = i, .worker = -1, .bucket = THRUM_NO_BUCKET});
+    thrum_sim_result *r = run_on(lines, "prio", 0);
+    double makespan = r->makespan;
+    thrum_sim_result_free(r);
+    return makespan;
+}
+
+/* 1, 5 and 5 s: the third waits for the second, too. */
+TEST(a_full_window_is_emptied_by_half_before_more_come)
+{
+    begin();
+    int c = codelet("c", CPU);
+    plain(c, 1);
+    plain(c, 5);
+    plain(c, 5);
+    thrum_sim_result *r = run_on("cores count=2\nspeed * cpu=1\ninsert window=2", NULL, 0);
+    assert_near(r->makespan, 10);
+    thrum_sim_result_free(r);
+}
+
+TEST(no_more_tasks_are_seen_than_the_window_has)
+{
+    /* Of 4, 3, 2 and 1 s, as one worker after the other is free; or 2 and 1 s first, and when both have ended 4 and 3. */
+    assert_near(urgent_last("cores count=2\nspeed * cpu=1"), 5);
+    assert_near(urgent_last("cores count=2\nspeed * cpu=1\ninsert window=4"), 5);
+    assert_near(urgent_last("cores count=2\nspeed * cpu=1\ninsert window=2"), 6);
+    assert_near(urgent_last("cores count=1\nspeed * cpu=1\ninsert window=1"), 10);
+}
+
 TEST(a_task_can_say_itself_how_long_it_takes)
 {
     begin();
@@ -1099,6 +1175,10 @@ int main(void)
         cmocka_unit_test(commuting_tasks_exclude_each_other),
         cmocka_unit_test(reductions_run_at_the_same_time),
         cmocka_unit_test(a_pinned_task_runs_where_it_is_pinned),
+        cmocka_unit_test(a_task_runs_when_it_has_been_inserted),
+        cmocka_unit_test(what_waits_runs_when_it_is_inserted_and_ready),
+        cmocka_unit_test(a_full_window_is_emptied_by_half_before_more_come),
+        cmocka_unit_test(no_more_tasks_are_seen_than_the_window_has),
         cmocka_unit_test(a_task_can_say_itself_how_long_it_takes),
         cmocka_unit_test(equal_seeds_give_equal_results),
         cmocka_unit_test(runs_at_the_same_time_do_not_disturb_each_other),

@@ -105,6 +105,20 @@ for app in $apps; do
     complains "thrum $app: "
 done
 
+# Kernels alone, for calibration.
+for app in $apps; do
+    case $app in
+    cholesky) tile=--tile ;;
+    life) tile=--block ;;
+    *) continue ;;
+    esac
+    expect 0 $app --kernels whole $tile 8 --workers 2
+    grep -q '"extents": \[8, 8, 8\], "work": ' "$folder/output" || trouble "$app --kernels does not tell of its tile"
+    [ "$(grep -c codelet "$folder/output")" = 1 ] || trouble "$app --kernels whole tells of more than that"
+    [ $app = life ] && expect 0 $app --kernels all $tile 1
+    expect 2 $app --kernels some
+    complains "all"
+done
 if [ $dense = yes ]; then
     expect 0 cholesky --n 200 --tile 40 --on-device all --devices emu:2 --memory 60KB --json
     says '"check": "ok"'

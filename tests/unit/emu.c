@@ -81,6 +81,29 @@ TEST(what_was_not_allocated_does_not_count)
     emu->close(device);
 }
 
+/* Some that comes back is kept, but not more than 64 MiB, and nobody can tell. */
+TEST(memory_that_came_back_is_as_new)
+{
+    enum { PIECES = 80, BYTES = 1 << 20 };
+    thrum_device *device = emu->open(0, "memory=80MiB");
+    void *memory[PIECES];
+    for (int turn = 0; turn < 2; turn++) {
+        for (int i = 0; i < PIECES; i++) {
+            assert_int_equal(emu->alloc(device, BYTES, &memory[i]), 0);
+            for (int k = 0; k < BYTES; k += 997)
+                assert_int_equal(((unsigned char *)memory[i])[k], 0xa5);
+            memset(memory[i], 1, BYTES);
+        }
+        assert_int_equal(emu->alloc(device, BYTES, &(void *){NULL}), THRUM_ENOMEM);
+        for (int i = 0; i < PIECES; i++)
+            emu->release(device, memory[i], BYTES);
+    }
+    void *all = NULL;
+    assert_int_equal(emu->alloc(device, (size_t)PIECES * BYTES, &all), 0); /* what is kept does not count */
+    emu->release(device, all, (size_t)PIECES * BYTES);
+    emu->close(device);
+}
+
 /* Only builds with checks look. */
 TEST(addresses_that_are_not_the_devices_are_noticed)
 {
@@ -107,6 +130,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_without_memory_is_an_error),
         cmocka_unit_test(what_was_not_allocated_does_not_count),
+        cmocka_unit_test(memory_that_came_back_is_as_new),
         cmocka_unit_test(addresses_that_are_not_the_devices_are_noticed),
     };
     return RUN_TESTS(tests, 60);

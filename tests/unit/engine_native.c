@@ -106,6 +106,22 @@ TEST(cores_do_not_disturb_each_other)
     expect_rest(engine);
 }
 
+TEST(a_timer_disturbs_nobody)
+{
+    thrum__engine *engine = engine_new();
+    native->kernel(engine, 0, 3, 10);
+    native->kernel(engine, 5, 1, 11);
+    native->timer(engine, 2, UINT64_MAX);
+    expect(engine, 11, 1);
+    expect(engine, UINT64_MAX, 2);
+    native->timer(engine, 1, 7); /* began after the kernel that ends at the same time */
+    native->copy(engine, 0, 1, 20, 12);
+    expect(engine, 10, 3);
+    expect(engine, 7, 3);
+    expect(engine, 12, 5);
+    expect_rest(engine);
+}
+
 /* 4 s and 2 s begin together: at half speed the shorter ends at 4, having had 2; the other has 2 s left and is alone. */
 TEST(two_kernels_share_a_device_evenly)
 {
@@ -419,6 +435,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_under_way_at_first),
         cmocka_unit_test(cores_do_not_disturb_each_other),
+        cmocka_unit_test(a_timer_disturbs_nobody),
         cmocka_unit_test(two_kernels_share_a_device_evenly),
         cmocka_unit_test(a_kernel_that_comes_later_slows_the_first_one_down),
         cmocka_unit_test(devices_do_not_disturb_each_other),

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "exec/exec_int.h"
 #include "random.h"
+#include "sys/clock.h"
 
 enum { TASKS = 1500, BEFORE_MOST = 4 };
 
@@ -286,6 +287,71 @@ TEST(a_task_that_waits_for_a_later_one_waits_not_for_ever)
     }
 }
 
+/* ---- Dozing ------------------------------------------------------------------------------------------------------- */
+
+static void wait_until_dozing_is(const thrum_executor *ex, bool dozing)
+{
+    while (atomic_load(&ex->cpu.dozing) != dozing)
+        thrum__sleep_ns(20000);
+}
+
+static uint64_t times_woken(thrum_executor *ex)
+{
+    thrum_worker_stats stats;
+    assert_int_equal(thrum_executor_stats(ex, -1, &stats), 0);
+    return stats.wakes;
+}
+
+/* A run wakes somebody, who dozes when there is nothing more to do. */
+static void make_somebody_doze(struct scene *scene)
+{
+    scene->waits = -1;
+    while (!atomic_load(&scene->ex->cpu.dozing)) {
+        run_known(scene);
+        thrum__sleep_ns(300000);
+    }
+}
+
+TEST(whoever_dozes_sleeps_in_earnest_when_nothing_has_begun_for_a_while)
+{
+    struct scene *scene = scene_new(2, 7, run_piece);
+    for (int i = 0; i < 5; i++) {
+        make_somebody_doze(scene);
+        wait_until_dozing_is(scene->ex, false);
+    }
+    scene_free(scene);
+}
+
+/* On a busy machine the dozer may have gone to sleep meanwhile, so a try may show nothing; but not all of them. */
+TEST(while_somebody_dozes_a_run_in_line_wakes_nobody)
+{
+    struct scene *scene = scene_new(2, 8, run_piece);
+    bool shown = false;
+    for (int i = 0; i < 1000 && !shown; i++) {
+        make_somebody_doze(scene);
+        uint64_t before = times_woken(scene->ex);
+        run_known(scene);
+        shown = atomic_load(&scene->ex->cpu.dozing) && times_woken(scene->ex) == before;
+    }
+    assert_true(shown);
+    scene_free(scene);
+}
+
+TEST(a_task_that_waits_is_noticed_whether_others_doze_or_sleep)
+{
+    struct scene *scene = scene_new(2, 9, run_piece);
+    struct random random = random_new(9);
+    for (int i = 0; i < 20; i++) {
+        make_somebody_doze(scene);
+        thrum__sleep_ns(random_below(&random, 5000000));
+        scene->waits = (int)random_below(&random, TASKS - 1);
+        run_known(scene);
+    }
+    scene_free(scene);
+}
+
+/* ---- Iterations, failures, nesting -------------------------------------------------------------------------------- */
+
 TEST(each_of_many_iterations_begins_anew)
 {
     struct scene *scene = scene_new(2, 5, run_piece);
@@ -349,6 +415,9 @@ int main(void)
         cmocka_unit_test(what_is_not_is_run_by_its_edges),
         cmocka_unit_test(it_is_tried_when_the_graph_was_run_twice),
         cmocka_unit_test(a_task_that_waits_for_a_later_one_waits_not_for_ever),
+        cmocka_unit_test(whoever_dozes_sleeps_in_earnest_when_nothing_has_begun_for_a_while),
+        cmocka_unit_test(while_somebody_dozes_a_run_in_line_wakes_nobody),
+        cmocka_unit_test(a_task_that_waits_is_noticed_whether_others_doze_or_sleep),
         cmocka_unit_test(each_of_many_iterations_begins_anew),
         cmocka_unit_test(after_a_failure_nothing_more_is_called_and_the_next_run_is_whole),
         cmocka_unit_test(a_run_in_the_middle_of_a_line_may_be_one_in_line),

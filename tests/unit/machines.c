@@ -186,7 +186,8 @@ TEST(workers_by_number_agree_with_the_layout)
 
 static double seconds(const thrum_machine *machine, const char *codelet, int kind, double work, double bytes)
 {
-    return thrum__machine_seconds(machine, thrum__machine_speed(machine, codelet, kind), work, bytes, kind);
+    return thrum__machine_seconds(machine, thrum__machine_speed(machine, codelet, kind),
+                                  &(thrum__amount){work, bytes, 1000, 2}, kind);
 }
 
 static void assert_near(double a, double b)
@@ -207,11 +208,21 @@ TEST(time_is_what_is_fixed_and_bytes_and_work)
     thrum_machine_free(machine);
 }
 
+TEST(accesses_and_scratch_memory_may_add_to_a_task)
+{
+    thrum_machine *machine =
+        machine_of("cores count=1\ndevice gpu bandwidth=1GB/s\nspeed * cpu=1 gpu=1\n"
+                   "overhead cpu=2us access.cpu=1us crowd.cpu=0.5 access.gpu=5us scratch.gpu=3ns\n");
+    assert_near(seconds(machine, "x", THRUM__CORE, 0, 0), 6e-6); /* of two accesses, with a device beside it */
+    assert_near(seconds(machine, "x", 0, 0, 0), 13e-6);
+    thrum_machine_free(machine);
+}
+
 TEST(small_work_may_be_done_at_another_speed)
 {
     thrum_machine *machine =
         machine_of("cores count=1\nspeed gemm cpu=1e9 small.cpu=2e9:1e6 fixed.cpu=1s per-byte.cpu=1us\n");
-    assert_near(seconds(machine, "gemm", THRUM__CORE, 1e6, 1e3), 1 + 0.5e-3);
+    assert_near(seconds(machine, "gemm", THRUM__CORE, 1e6, 1e3), 1 + 0.5e-3 + 1e-3);
     assert_near(seconds(machine, "gemm", THRUM__CORE, 1e7, 1e3), 1 + 1e-2 + 1e-3);
     assert_near(seconds(machine, "gemm", THRUM__CORE, 0, 0), 1);
     thrum_machine_free(machine);
@@ -247,10 +258,10 @@ TEST(times_have_units_and_are_drawn)
     const thrum__speed_row *a = thrum__machine_speed(machine, "a", THRUM__CORE);
     double sum = 0;
     for (int i = 0; i < 10000; i++)
-        sum += thrum__machine_draw(machine, a, 1, 1, THRUM__CORE, &stream);
+        sum += thrum__machine_draw(machine, a, &(thrum__amount){1, 1, 0, 1}, THRUM__CORE, &stream);
     assert_true(fabs(sum / 10000 - 8e-6) < 0.3e-6);
     const thrum__speed_row *c = thrum__machine_speed(machine, "c", THRUM__CORE);
-    assert_near(thrum__machine_draw(machine, c, 1, 1, THRUM__CORE, &stream), 5e-6);
+    assert_near(thrum__machine_draw(machine, c, &(thrum__amount){1, 1, 0, 1}, THRUM__CORE, &stream), 5e-6);
     thrum_machine_free(machine);
 }
 
@@ -259,11 +270,11 @@ TEST(noise_multiplies_and_overheads_stay)
     thrum_machine *machine = machine_of("cores count=1\nspeed x cpu=1e6\noverhead cpu=1s\nnoise const:3\n");
     const thrum__speed_row *row = thrum__machine_speed(machine, "x", THRUM__CORE);
     thrum__stream stream = thrum__stream_of(1, 0);
-    assert_near(thrum__machine_draw(machine, row, 1e6, 0, THRUM__CORE, &stream), 3 + 1);
+    assert_near(thrum__machine_draw(machine, row, &(thrum__amount){1e6, 0, 0, 0}, THRUM__CORE, &stream), 3 + 1);
     assert_int_equal(thrum_machine_apply(machine, "noise none", NULL), 0);
     uint64_t before = stream.state;
     row = thrum__machine_speed(machine, "x", THRUM__CORE);
-    assert_near(thrum__machine_draw(machine, row, 1e6, 0, THRUM__CORE, &stream), 1 + 1);
+    assert_near(thrum__machine_draw(machine, row, &(thrum__amount){1e6, 0, 0, 0}, THRUM__CORE, &stream), 1 + 1);
     assert_true(stream.state == before);
     thrum_machine_free(machine);
 }
@@ -288,6 +299,11 @@ TEST(a_codelet_without_a_speed_is_named_with_the_workers_that_lack_it)
 
 /* ---- Round trips -------------------------------------------------------------------------------------------------- */
 
+static bool same_overhead(const thrum__overhead *a, const thrum__overhead *b)
+{
+    return a->task == b->task && a->access == b->access && a->scratch == b->scratch && a->crowd == b->crowd;
+}
+
 static void assert_same_kinds(const thrum_machine *a, const thrum_machine *b)
 {
     assert_int_equal(a->kind_count, b->kind_count);
@@ -296,7 +312,7 @@ static void assert_same_kinds(const thrum_machine *a, const thrum_machine *b)
         assert_string_equal(x->name, y->name);
         assert_true(x->arch == y->arch && x->count == y->count && x->workers == y->workers);
         assert_true(x->memory == y->memory && x->bandwidth == y->bandwidth && x->latency == y->latency);
-        assert_true(x->peer == y->peer && a->kind_overhead[i] == b->kind_overhead[i]);
+        assert_true(x->peer == y->peer && same_overhead(&a->kind_overhead[i], &b->kind_overhead[i]));
     }
 }
 
@@ -315,7 +331,8 @@ static void assert_same(const thrum_machine *a, const thrum_machine *b)
     assert_string_equal(a->about, b->about);
     assert_true(a->hosts == b->hosts && a->cores == b->cores && a->lost_per_device == b->lost_per_device);
     assert_true(a->root_bandwidth == b->root_bandwidth && a->network_bandwidth == b->network_bandwidth);
-    assert_true(a->network_latency == b->network_latency && a->core_overhead == b->core_overhead);
+    assert_true(a->network_latency == b->network_latency && same_overhead(&a->core_overhead, &b->core_overhead));
+    assert_true(a->insert_task == b->insert_task && a->insert_access == b->insert_access && a->window == b->window);
     assert_same_kinds(a, b);
     assert_same_law(a->noise, b->noise);
     assert_int_equal(a->speed_count, b->speed_count);
@@ -355,7 +372,8 @@ static const char odd_lines[] =
     "speed tiny cpu=1e9 small.cpu=3.3333333e9:1.5e6\nspeed free cpu=1 small.cpu=unlimited:7\n"
     "speed \"sp mm # 1\" cpu=unlimited fixed.cpu=7ms\nspeed \"a=b\" c=1\n"
     "time start cpu=const:5us b=gamma:4,2us c=twopoint:0.25\n"
-    "overhead cpu=0.1us b=123.456789us c=3s\nnoise normal:1,0.05\n";
+    "overhead cpu=0.1us access.cpu=33.3333333ns b=123.456789us access.b=1us scratch.b=0.3ns crowd.b=0.7 c=3s\n"
+    "insert task=0.7777777777us access=123ns window=8192\nnoise normal:1,0.05\n";
 
 TEST(what_is_written_makes_the_same_machine)
 {
@@ -444,6 +462,7 @@ int main(void)
         cmocka_unit_test(a_machine_without_workers_is_laid_out_by_nobody),
         cmocka_unit_test(workers_by_number_agree_with_the_layout),
         cmocka_unit_test(time_is_what_is_fixed_and_bytes_and_work),
+        cmocka_unit_test(accesses_and_scratch_memory_may_add_to_a_task),
         cmocka_unit_test(small_work_may_be_done_at_another_speed),
         cmocka_unit_test(cores_slow_each_other_down_by_their_number),
         cmocka_unit_test(a_later_line_overrides_an_earlier_one),

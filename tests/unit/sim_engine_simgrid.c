@@ -23,8 +23,8 @@ enum { AT_BEGIN = -1, MOST = 400, PER_SAYING = 100 };
 
 struct op {
     int after; /* an operation, or AT_BEGIN */
-    enum { KERNEL, COPY } kind;
-    int who, to; /* a worker; or from one node to another */
+    enum { KERNEL, COPY, TIMER } kind;
+    int who, to; /* a worker; or from one node to another; or nothing */
     double amount;
 };
 
@@ -47,8 +47,9 @@ static void begin_all(const struct script *script, const thrum__engine_ops *ops,
         const struct op *op = &script->ops[i];
         if (op->after != after)
             continue;
-        int error = op->kind == KERNEL ? ops->kernel(engine, op->who, op->amount, (uint64_t)i)
-                                       : ops->copy(engine, op->who, op->to, op->amount, (uint64_t)i);
+        int error = op->kind == KERNEL  ? ops->kernel(engine, op->who, op->amount, (uint64_t)i)
+                    : op->kind == TIMER ? ops->timer(engine, op->amount, (uint64_t)i)
+                                        : ops->copy(engine, op->who, op->to, op->amount, (uint64_t)i);
         if (error)
             abort();
     }
@@ -178,6 +179,15 @@ static void cores_do_not_share(void **state)
     (void)state;
     static const struct op ops[] = {{AT_BEGIN, KERNEL, 0, 0, 3}, {AT_BEGIN, KERNEL, 1, 0, 5}, {0, KERNEL, 0, 0, 1}};
     EXPECT(ops, 3, 5, 4);
+}
+
+static void a_timer_disturbs_nobody(void **state)
+{
+    (void)state;
+    static const struct op ops[] = {{AT_BEGIN, KERNEL, 0, 0, 3}, {AT_BEGIN, KERNEL, 1, 0, 5},
+                                    {AT_BEGIN, TIMER, 0, 0, 2},  {2, TIMER, 0, 0, 2},
+                                    {3, TIMER, 0, 0, 0},         {AT_BEGIN, KERNEL, 2, 0, 4.5}};
+    EXPECT(ops, 3, 5, 2, 4, 4, 4.5);
 }
 
 /* Of device 0: 2 and 3 seconds share from 0, the first ends at 4; one second more comes at 4 and shares with the last second of the
@@ -431,6 +441,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_under_way_is_the_end),
         cmocka_unit_test(cores_do_not_share),
+        cmocka_unit_test(a_timer_disturbs_nobody),
         cmocka_unit_test(kernels_of_a_device_share_it),
         cmocka_unit_test(a_copy_takes_latency_and_bytes),
         cmocka_unit_test(copies_of_a_line_wait_for_each_other_with_their_latency),

@@ -33,7 +33,7 @@ namespace {
 struct Work {
     uint64_t ticket;
     uint64_t order;                  // counts what begins
-    sg4::Host *host = nullptr;       // of a kernel
+    sg4::Host *host = nullptr;       // of a kernel; none: a timer
     double amount = 0;               // seconds, or bytes
     const thrum__way *way = nullptr; // of a copy, from `host` to `target`
     sg4::Host *target = nullptr;
@@ -143,7 +143,10 @@ static void execute(Work *kernel)
 static void start(thrum__engine *engine, Work *work)
 {
     work->started = true;
-    if (!work->way && work->amount > 0)
+    if (!work->host && work->amount > 0)
+        simgrid::kernel::timer::Timer::set(sg4::Engine::get_clock() + work->amount,
+                                           [engine, work] { end(engine, work); });
+    else if (!work->way && work->amount > 0)
         execute(work);
     else if (!work->way)
         end(engine, work);
@@ -217,6 +220,15 @@ static int begin_copy(thrum__engine *engine, int from, int to, double bytes, uin
     engine->copies_until = after(engine->copies_until, seconds);
     if (may_start(engine, copy))
         engine->begun.push_back(copy);
+    return 0;
+}
+
+static int begin_timer(thrum__engine *engine, double seconds, uint64_t ticket)
+{
+    Work *timer = begin(engine, ticket);
+    timer->amount = seconds;
+    after(0, seconds);
+    engine->begun.push_back(timer);
     return 0;
 }
 
@@ -309,7 +321,8 @@ static thrum__engine *create_engine(const thrum__layout *layout)
     return engine;
 }
 
-static const thrum__engine_ops ops = {"simgrid", open_engine, close_engine, now, begin_kernel, begin_copy, next_end};
+static const thrum__engine_ops ops = {"simgrid",    open_engine, close_engine, now,
+                                      begin_kernel, begin_copy,  begin_timer,  next_end};
 
 // The simulator calls policies, which may be anybody's: it has the stack of a thread.
 enum { STACK_KIB = 8192 };

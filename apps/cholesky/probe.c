@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The kernels of Cholesky on blocks of a tile, without tasks. A block is as a tile of its size would be, its columns right behind each
+ * other, and it lies somewhere in the memory of a tile. There are many tiles, taken at random: what a kernel needs is in no near
+ * cache, as it is where a policy runs tasks in an order that has nothing to do with memory.
+ */
+#include "cholesky.h"
+
+#include "common/probe.h"
+#include "common/random.h"
+
+#include "tools/common.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { POOL_BYTES = 64 << 20, MOST_CASES = 64, OPERANDS = 3 };
+
+/* As large as the matrix of an application, with any number of threads: they share it as workers do. Of operands that are written each
+ * thread has its own; all threads run the same kernel, so nobody reads what another writes. */
+struct pool {
+    double *memory;
+    size_t tile, third; /* elements of a tile each way; tiles for each operand */
+    int threads;
+};
+
+struct part {
+    const struct pool *pool;
+    int thread;
+    uint64_t random;
+};
+
+static bool pool_fill(struct pool *pool, const struct cholesky *c, int threads)
+{
+    size_t whole = c->tile * c->tile;
+    pool->tile = c->tile;
+    pool->threads = threads;
+    pool->third = POOL_BYTES / OPERANDS / (whole * sizeof(double)) + (size_t)threads;
+    pool->memory = malloc(OPERANDS * pool->third * whole * sizeof(double));
+    for (size_t i = 0; pool->memory && i < OPERANDS * pool->third * whole; i++)
+        pool->memory[i] = (double)(i % 1021) * 1e-6;
+    return pool->memory != NULL;
+}
+
+static void *part_new(void *self, int thread)
+{
+    struct part *part = calloc(1, sizeof *part);
+    if (part)
+        *part = (struct part){.pool = self, .thread = thread, .random = (uint64_t)thread << 32};
+    return part;
+}
+
+static size_t below(struct part *part, size_t count)
+{
+    return app_bits(7, part->random++, 0) % count;
+}
+
+struct operand {
+    size_t extent[2], stride[2];
+    double *ptr;
+};
+
+enum { READ, WRITTEN };
+
+/* A block of so many rows and columns in a tile of those for operand `number`. */
+static void take_block(struct part *part, struct operand *operand, size_t number, int how, size_t rows, size_t columns)
+{
+    const struct pool *pool = part->pool;
+    size_t threads = (size_t)pool->threads, whole = pool->tile * pool->tile, blocks = whole / (rows * columns);
+    size_t tile =
+        how == READ ? below(part, pool->third) : below(part, pool->third / threads) * threads + (size_t)part->thread;
+    *operand = (struct operand){.extent = {rows, columns}, .stride = {1, rows}};
+    operand->ptr = pool->memory + (number * pool->third + tile) * whole + below(part, blocks) * rows * columns;
+}
+
+/* Numbers with which potrf and trsm go on without end: a diagonal that outweighs the rest. */
+static void set_diagonal(const struct operand *operand)
+{
+    for (size_t i = 0; i < operand->extent[1]; i++)
+        operand->ptr[i * (operand->stride[1] + 1)] = 1;
+}
+
+static thrum_buffer buffer_of(const struct operand *operand)
+{
+    return (thrum_buffer){
+        .ptr = operand->ptr, .elem = sizeof(double), .extent = operand->extent, .stride = operand->stride, .dims = 2};
+}
+
+/* potrf works on one that has just been written, as it does behind syrk. */
+static void fill_block(const struct operand *operand)
+{
+    for (size_t i = 0; i < operand->extent[0] * operand->extent[1]; i++)
+        operand->ptr[i] = 1e-4;
+}
+
+static int take_operands(struct part *part, const struct app_probe_case *it, struct operand operands[OPERANDS])
+{
+    size_t m = (size_t)it->extent[0], n = (size_t)it->extent[1], k = (size_t)it->extent[2];
+    switch (it->kernel) {
+    case CHOLESKY_POTRF:
+        take_block(part, &operands[0], 0, WRITTEN, m, m);
+        fill_block(&operands[0]);
+        set_diagonal(&operands[0]);
+        return 1;
+    case CHOLESKY_TRSM:
+        take_block(part, &operands[0], 0, WRITTEN, n, n);
+        set_diagonal(&operands[0]);
+        take_block(part, &operands[1], 1, WRITTEN, m, n);
+        return 2;
+    case CHOLESKY_SYRK:
+        take_block(part, &operands[0], 0, READ, n, k);
+        take_block(part, &operands[1], 1, WRITTEN, n, n);
+        return 2;
+    default:
+        take_block(part, &operands[0], 0, READ, m, k);
+        take_block(part, &operands[1], 1, READ, n, k);
+        take_block(part, &operands[2], 2, WRITTEN, m, n);
+        return 3;
+    }
+}
+
+static double call(void *state, const struct app_probe_case *it)
+{
+    struct operand operands[OPERANDS];
+    thrum_buffer buffers[OPERANDS];
+    int count = take_operands(state, it, operands);
+    for (int i = 0; i < count; i++)
+        buffers[i] = buffer_of(&operands[i]);
+    double begun = tool_now();
+    cholesky_codelets[it->kernel].cpu(buffers, NULL);
+    return tool_now() - begun;
+}
+
+/* ---- Cases -------------------------------------------------------------------------------------------------------- */
+
+static double (*const works[CHOLESKY_KERNELS])(const thrum_buffer *, int, const void *) = {
+    cholesky_potrf_work, cholesky_trsm_work, cholesky_syrk_work, cholesky_gemm_work};
+
+static struct app_probe_case case_of(int kernel, int m, int n, int k)
+{
+    struct app_probe_case it = {cholesky_codelets[kernel].name, kernel, {m, n, k}, 0, 0};
+    struct operand operands[OPERANDS];
+    thrum_buffer buffers[OPERANDS];
+    const size_t extents[CHOLESKY_KERNELS][OPERANDS][2] = {
+        [CHOLESKY_POTRF] = {{(size_t)m, (size_t)m}},
+        [CHOLESKY_TRSM] = {{(size_t)n, (size_t)n}, {(size_t)m, (size_t)n}},
+        [CHOLESKY_SYRK] = {{(size_t)n, (size_t)k}, {(size_t)n, (size_t)n}},
+        [CHOLESKY_GEMM] = {{(size_t)m, (size_t)k}, {(size_t)n, (size_t)k}, {(size_t)m, (size_t)n}}};
+    int count = 0;
+    for (; count < OPERANDS && extents[kernel][count][0]; count++) {
+        operands[count] = (struct operand){.extent = {extents[kernel][count][0], extents[kernel][count][1]},
+                                           .stride = {1, extents[kernel][count][0]}};
+        buffers[count] = buffer_of(&operands[count]);
+        it.bytes += (double)sizeof(double) * (double)operands[count].extent[0] * (double)operands[count].extent[1];
+    }
+    it.work = works[kernel](buffers, count, NULL);
+    return it;
+}
+
+static int at_least_1(int number)
+{
+    return number > 0 ? number : 1;
+}
+
+/* Sixteenths of the tile, from the whole one down. Of gemm, also blocks with fewer columns to add up. */
+static int list_cases(const struct cholesky *c, struct app_probe_case cases[MOST_CASES])
+{
+    static const int sixteenths[] = {16, 15, 14, 13, 12, 10, 8, 6, 4};
+    int count = 0, tile = (int)c->tile;
+    for (int kernel = 0; kernel < CHOLESKY_KERNELS; kernel++)
+        for (size_t i = 0; i < sizeof sixteenths / sizeof *sixteenths; i++) {
+            int part = at_least_1(tile * sixteenths[i] / 16);
+            cases[count++] = case_of(kernel, part, part, part);
+        }
+    for (int sixteenth = 14; sixteenth >= 8; sixteenth -= 2)
+        cases[count++] = case_of(CHOLESKY_GEMM, tile, tile, at_least_1(tile * sixteenth / 16));
+    return count;
+}
+
+int cholesky_probe(struct cholesky *c, int threads)
+{
+    struct app_probe_case cases[MOST_CASES];
+    int count = list_cases(c, cases), first = 0;
+    if (strcmp(c->kernels, "whole") == 0) {
+        while (cases[first].kernel != CHOLESKY_GEMM)
+            first++;
+        count = 1;
+    }
+    struct pool pool = {0};
+    if (!pool_fill(&pool, c, threads))
+        return tool_fail("cholesky", "no memory to measure kernels.");
+    int code = app_probe(&(struct app_probe){.verb = "cholesky",
+                                             .cases = cases + first,
+                                             .count = count,
+                                             .threads = threads,
+                                             .self = &pool,
+                                             .begin = part_new,
+                                             .end = free,
+                                             .call = call});
+    free(pool.memory);
+    return code;
+}

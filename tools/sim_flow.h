@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What thrum itself takes for a task of a flow: inserting it, and all that a worker does beside running its kernel. For
+ * `thrum sim --calibrate`.
+ */
+#ifndef THRUM_TOOLS_SIM_FLOW_H
+#define THRUM_TOOLS_SIM_FLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct flow_case {
+    const char *devices; /* of the executor; NULL: none, and it has `workers` */
+    int workers;         /* that run tasks */
+    bool on_device;
+    bool
+        pinned; /* `workers` are all that there are, cores and device: each has pieces of its own, and nothing is copied */
+    int accesses;     /* 3 at least */
+    size_t data;      /* bytes of each piece of data */
+    size_t scratch;   /* of scratch memory; 0: none */
+    double pretended; /* in timing mode: the seconds that each kernel is said to take; else 0 */
+};
+
+/* Seconds for each task; of copies to a device for each of them. Lower quartiles over some runs. */
+struct flow_costs {
+    double insert, other, copy;
+};
+
+/* False after an error, with a sentence in thrum_message(NULL). */
+bool sim_flow_measure(const struct flow_case *it, struct flow_costs *costs);
+
+#endif
