@@ -30,7 +30,9 @@ typedef struct thrum_flow thrum_flow;
 THRUM_API thrum_flow *thrum_flow_new(thrum_executor *ex);
 
 /* Adds a task: thrum_insert(flow, &codelet, item, ...), items as in codelet.h. It may begin at once, small ones in the
- * calling thread if callers help (executor.h). 0 or an error, which the flow keeps: later insertions do nothing and waiting returns it. Errors found here: a handle of another executor or NULL, the
+ * calling thread if callers help (executor.h), and on an executor with one worker also those of codelets whose tasks in this flow
+ * have taken less than 4 ms so far. So a task that waits for what the inserting thread does later needs a codelet of its own, or
+ * callers that do not help. 0 or an error, which the flow keeps: later insertions do nothing and waiting returns it. Errors found here: a handle of another executor or NULL, the
  * same handle twice with one of them writing, reading what nobody has written, writing parts that overlap, a handle that is
  * partitioned, a codelet without an implementation for any worker, no memory. Where too many tasks are under way (the window), it first waits,
  * and helps meanwhile if it may. */

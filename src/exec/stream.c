@@ -613,7 +613,7 @@ void thrum__stream_end(thrum__stream *stream)
     worker *self = thrum__self;
     thrum__note_awaited(handle, self);
     worker *w = enter(stream->ex);
-    if (w && w != self)
+    if (w && w != self && !stream->alone)
         show_core(stream, w);
     give_token(stream, w);
     if (w && w != self)

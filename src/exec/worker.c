@@ -134,6 +134,7 @@ bool thrum__work_visible(const domain *d)
 
 enum { LOOKS_PER_CLOCK = 4, PAUSES_PER_LOOK = 2, NAP_NS = 50000, ASKING_NS = 10000 };
 enum { LONG_NAP_NS = 1000000 }; /* where others want the core: who wakes takes it from somebody */
+enum { LONE_NAP_NS = 400000 }; /* where there is one place, which others have: there is nothing to do until they stop */
 
 static void wake_napper(domain *d)
 {
@@ -298,7 +299,7 @@ static void nap(worker *w)
     uint32_t published = atomic_load_explicit(&d->published, memory_order_relaxed);
     atomic_fetch_add_explicit(&d->napping, 1, memory_order_seq_cst);
     offer_place(d);
-    int64_t ns = thrum__crowded(d) ? LONG_NAP_NS : NAP_NS;
+    int64_t ns = thrum__crowded(d) ? LONG_NAP_NS : d->life.limit == 1 ? LONE_NAP_NS : NAP_NS;
     if (atomic_load_explicit(&d->waiting, memory_order_seq_cst) == 0)
         thrum__futex_wait(&d->published, published, ns);
     await_place(d, ns);
