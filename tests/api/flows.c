@@ -4,6 +4,9 @@
  */
 #include "test.h"
 
+#include <sched.h>
+#include <unistd.h>
+
 static void add_one(const thrum_buffer *b, const void *arg)
 {
     (void)arg;
@@ -89,6 +92,47 @@ static void readers_see_what_was_written_before_them_and_nothing_later(void **st
 }
 
 static _Atomic int inside, most_inside;
+
+static atomic_bool reader_is_there, reader_may_go;
+
+static void read_at_leisure(const thrum_buffer *b, const void *arg)
+{
+    const long before = *(const long *)b[0].ptr;
+    (void)arg;
+    atomic_store(&reader_is_there, true);
+    while (!atomic_load(&reader_may_go))
+        sched_yield();
+    *(long *)b[1].ptr = before == *(const long *)b[0].ptr;
+}
+
+static const thrum_codelet leisure = {.name = "leisure", .cpu = read_at_leisure};
+
+static void a_writer_waits_for_readers_though_no_other_writer_is_left(void **state)
+{
+    (void)state;
+    thrum_executor *ex = thrum_executor_new(&(thrum_config){.workers = 2});
+    thrum_flow *flow = thrum_flow_new(ex);
+    long x = 0, same = 0;
+    thrum_data *data = thrum_data_variable(ex, &x, sizeof x), *result = thrum_data_variable(ex, &same, sizeof same);
+    for (int i = 1; i <= 3; i++) {
+        atomic_store(&reader_is_there, false);
+        atomic_store(&reader_may_go, false);
+        assert_int_equal(thrum_insert(flow, &increment, THRUM_RW(data)), 0);
+        assert_int_equal(thrum_insert(flow, &leisure, THRUM_R(data), THRUM_W(result)), 0);
+        while (!atomic_load(&reader_is_there))
+            sched_yield();
+        assert_int_equal(thrum_insert(flow, &increment, THRUM_RW(data)), 0);
+        usleep(5000);
+        atomic_store(&reader_may_go, true);
+        assert_int_equal(thrum_flow_wait(flow), 0);
+        assert_int_equal(same, 1);
+        assert_int_equal(x, 2 * i);
+    }
+    assert_int_equal(thrum_data_unregister(data), 0);
+    assert_int_equal(thrum_data_unregister(result), 0);
+    assert_int_equal(thrum_flow_free(flow), 0);
+    assert_int_equal(thrum_executor_free(ex), 0);
+}
 
 static void alone(const thrum_buffer *b, const void *arg)
 {
@@ -247,6 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writers_of_one_handle_run_in_the_order_of_insertion),
         cmocka_unit_test(readers_see_what_was_written_before_them_and_nothing_later),
+        cmocka_unit_test(a_writer_waits_for_readers_though_no_other_writer_is_left),
         cmocka_unit_test(commuting_tasks_exclude_each_other),
         cmocka_unit_test(reducing_tasks_add_up_with_what_was_there),
         cmocka_unit_test(parts_are_views_of_their_whole),
