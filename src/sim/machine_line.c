@@ -422,30 +422,45 @@ static int read_small(const struct reader *reader, char *text, thrum__speed_row 
     return err;
 }
 
-/* What stands before the point in "fixed.gpu", and the kind behind it; without a point it is a speed. */
-enum part { RATE_PART, SMALL_PART, FIXED_PART, BYTE_PART, CROWD_PART, PARTS };
-
-static int read_part(const struct reader *reader, const char *key, enum part *part, int *kind)
+static const char *listed(const char *const *names, int count, char *text, size_t size)
 {
-    static const char *const names[PARTS] = {"", "small", "fixed", "per-byte", "crowd"};
-    char word[24] = "", meant[THRUM__MEANT_TEXT];
+    size_t at = 0;
+    text[0] = '\0';
+    for (int i = 0; i < count && at < size; i++)
+        at += (size_t)snprintf(text + at, size - at, "%s%s", i ? ", " : "", names[i]);
+    return text;
+}
+
+/* The kind behind the point in "fixed.gpu", and which of `names`, from 1 on, stands before it; without a point it is 0. */
+static int read_key_of_kind(const struct reader *reader, const char *line, const char *key, const char *const *names,
+                            int count, int *part, int *kind)
+{
+    char word[24] = "", meant[THRUM__MEANT_TEXT], all[80];
     const char *point = strchr(key, '.');
-    *part = RATE_PART;
+    *part = 0;
     if (!point)
         return find_kind(reader, key, kind);
     snprintf(word, sizeof word, "%.*s", (int)(point - key < 23 ? point - key : 23), key);
-    for (int i = SMALL_PART; i < PARTS; i++)
+    for (int i = 1; i < count; i++)
         if (strcmp(names[i], word) == 0) {
-            *part = (enum part)i;
+            *part = i;
             return find_kind(reader, point + 1, kind);
         }
     return wrong(reader,
-                 "a line 'speed' has no key '%.40s'%s it has: cpu or a device, and with its name behind a point "
-                 "small, fixed, per-byte, crowd",
-                 key, thrum__meant(word, names + 1, PARTS - 1, meant));
+                 "a line '%s' has no key '%.40s'%s it has: cpu or a device, and with its name behind a point %s", line,
+                 key, thrum__meant(word, names + 1, count - 1, meant), listed(names + 1, count - 1, all, sizeof all));
 }
 
-static int set_part(const struct reader *reader, thrum__speed_row *row, enum part part, const char *key, char *value)
+/* Of "speed"; without a point it is a rate. */
+enum part { RATE_PART, SMALL_PART, FIXED_PART, BYTE_PART, CROWD_PART, PARTS };
+
+static int read_part(const struct reader *reader, const char *key, int *part, int *kind)
+{
+    static const char *const names[PARTS] = {"", "small", "fixed", "per-byte", "crowd"};
+    return read_key_of_kind(reader, "speed", key, names, PARTS, part, kind);
+}
+
+static int set_part(const struct reader *reader, thrum__speed_row *row, int part, const char *key, char *value)
 {
     const struct key time_key = {.name = key, .value = TIME};
     thrum__law_drop(row->law);
@@ -468,7 +483,7 @@ static int take_speed(struct reader *reader, const char *codelet)
 {
     char *key, *value;
     int err, kind, taken = 0;
-    enum part part;
+    int part;
     while (!(err = next_setting(reader, &key, &value)) && key) {
         err = read_part(reader, key, &part, &kind);
         thrum__speed_row *row = err ? NULL : thrum__machine_row(reader->machine, codelet, kind);
@@ -583,28 +598,13 @@ static int take_time_line(struct reader *reader)
 enum overhead_part { TASK_PART, ACCESS_PART, SCRATCH_PART, OVERHEAD_CROWD_PART, OVERHEAD_PARTS };
 
 /* "cpu" is of each task, "access.cpu" of each of its accesses, and so on. */
-static int read_overhead_key(const struct reader *reader, const char *key, enum overhead_part *part, int *kind)
+static int read_overhead_key(const struct reader *reader, const char *key, int *part, int *kind)
 {
     static const char *const names[OVERHEAD_PARTS] = {"", "access", "scratch", "crowd"};
-    char word[24] = "", meant[THRUM__MEANT_TEXT];
-    const char *point = strchr(key, '.');
-    *part = TASK_PART;
-    if (!point)
-        return find_kind(reader, key, kind);
-    snprintf(word, sizeof word, "%.*s", (int)(point - key < 23 ? point - key : 23), key);
-    for (int i = ACCESS_PART; i < OVERHEAD_PARTS; i++)
-        if (strcmp(names[i], word) == 0) {
-            *part = (enum overhead_part)i;
-            return find_kind(reader, point + 1, kind);
-        }
-    return wrong(reader,
-                 "a line 'overhead' has no key '%.40s'%s it has: cpu or a device, and with its name behind a point "
-                 "access, scratch, crowd",
-                 key, thrum__meant(word, names + 1, OVERHEAD_PARTS - 1, meant));
+    return read_key_of_kind(reader, "overhead", key, names, OVERHEAD_PARTS, part, kind);
 }
 
-static int set_overhead(const struct reader *reader, thrum__overhead *to, enum overhead_part part, const char *key,
-                        const char *value)
+static int set_overhead(const struct reader *reader, thrum__overhead *to, int part, const char *key, const char *value)
 {
     const struct key time_key = {.name = key, .value = TIME};
     double *const seconds[OVERHEAD_PARTS] = {&to->task, &to->access, &to->scratch, NULL};
@@ -616,7 +616,7 @@ static int take_overhead(struct reader *reader)
 {
     char *key, *value;
     int err, kind, taken = 0;
-    enum overhead_part part;
+    int part;
     while (!(err = next_setting(reader, &key, &value)) && key) {
         thrum_machine *machine = reader->machine;
         err = read_overhead_key(reader, key, &part, &kind);
