@@ -43,6 +43,7 @@ struct thrum__stream {
     int64_t pace; /* of its last run: see note_pace */
     bool alone;   /* there is one place for all, and whoever inserts may have it */
     uint32_t batches;
+    uint32_t row; /* jobs in a row for which it took the place */
     thrum__at_once at_once;
 };
 
@@ -50,6 +51,11 @@ enum { HELP_FROM = 512, HELP_UNTIL = 256 }; /* ready jobs in the feeder's deque 
 enum { TIMED_EACH = 32 };                   /* of the times that a worker takes up jobs */
 enum { BATCHES_PER_CLOCK = 4 };
 enum { MAKE_WAY_NS = 200000 };
+#ifdef THRUM_CHECKS
+enum { LEASE_ROW = 4 }; /* so that tests see it change */
+#else
+enum { LEASE_ROW = 64 }; /* ending a lease costs as much as taking the place some hundred times */
+#endif
 enum { ELSEWHERE_NS = 100 }; /* for each access of a job that runs elsewhere than where it was inserted */
 
 /* ---- Feeders ------------------------------------------------------------------------------------------------------ */
@@ -413,10 +419,23 @@ static void leave(worker *w, const worker *self)
  * worker of another executor, which would have to get back to its own place each time. */
 static worker *enter_at_once(const thrum__stream *stream)
 {
-    worker *self = thrum__self;
+    worker *self = thrum__self, *w;
     if (!self)
-        return thrum__guest_enter(stream->ex, false);
+        return (w = thrum__guest_enter_by_lease(stream->feeder)) ? w : thrum__guest_enter(stream->ex, false);
     return self->ex == stream->ex && self->at_home && !thrum__stack_spent(self) ? self : NULL;
+}
+
+/* Whoever has taken the place often enough gets a lease. */
+static void leave_at_once(thrum__stream *stream, worker *w)
+{
+    if (__builtin_expect(w->leases != NULL, 1)) {
+        thrum__guest_leave_by_lease(w);
+    } else if (++stream->row < LEASE_ROW) {
+        thrum__guest_leave(w);
+    } else {
+        stream->row = 0;
+        thrum__guest_leave_to_lease(w, stream->feeder);
+    }
 }
 
 /* The job is in its handles' order already, as any other is: whoever inserts elsewhere meanwhile waits for it. False: somebody else
@@ -427,8 +446,10 @@ static __attribute__((noinline)) bool run_at_once(thrum__stream *stream, thrum__
         return false;
     worker *self = thrum__self, *w = enter_at_once(stream);
     stream->at_once.on = w != NULL;
-    if (!w)
+    if (!w) {
+        stream->row = 0;
         return false;
+    }
     thrum__root *outer = w->root;
     thrum__run *outer_run = w->run, *run = stream->run;
     w->root = run->root;
@@ -436,7 +457,8 @@ static __attribute__((noinline)) bool run_at_once(thrum__stream *stream, thrum__
     run_from(w, run, &job->task, thrum__deque_bottom_owner(&w->deque));
     w->root = outer;
     w->run = outer_run;
-    leave(w, self);
+    if (w != self)
+        leave_at_once(stream, w);
     return true;
 }
 
@@ -611,6 +633,8 @@ void thrum__stream_end(thrum__stream *stream)
 {
     thrum_handle *handle = stream->handle;
     worker *self = thrum__self;
+    if (stream->feeder)
+        thrum__lease_give_up(&stream->feeder->lease);
     thrum__note_awaited(handle, self);
     worker *w = enter(stream->ex);
     if (w && w != self && !stream->alone)
