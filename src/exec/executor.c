@@ -354,6 +354,7 @@ static bool borrow_only_place(thrum_executor *ex)
 worker *thrum__guest_enter(thrum_executor *ex, bool anyway)
 {
     bool borrows = false;
+    thrum__seat_leave(&ex->cpu);
     if (anyway)
         thrum__enter_anyway(&ex->cpu);
     else if (!thrum__life_enter(&ex->cpu.life) && !(borrows = borrow_only_place(ex)))

@@ -29,6 +29,7 @@
 #include "base/alloc.h"
 #include "sched/at_once.h"
 #include "sys/clock.h"
+#include "sys/stack.h"
 
 #include <sched.h>
 
@@ -41,6 +42,8 @@ struct thrum__stream {
     thrum_task adopt; /* posted with the token: whoever takes it drains the feeder */
     thrum__post post;
     int64_t pace; /* of its last run: see note_pace */
+    bool seated;     /* whoever inserts has the executor's seat (seat.c), and is away: */
+    uint32_t ticket; /* this brings it back */
     bool alone;   /* there is one place for all, and whoever inserts may have it */
     uint32_t batches;
     thrum__at_once at_once;
@@ -271,15 +274,41 @@ static thrum_task *next_urgent(worker *w, const thrum__run *run)
     return &sorted->task;
 }
 
-/* Urgent ones come first, also those that are posted. How many there were. */
+/* Urgent ones come first, also those that are posted. */
+static inline thrum_task *next_of(worker *w, thrum__run *run, int64_t base)
+{
+    thrum_task *task = __builtin_expect(w->urgent != NULL, 0) ? next_urgent(w, run) : thrum__post_take_urgent(w, run);
+    return task ? task : pop(w, base);
+}
+
+/* How many there were. */
 static inline int64_t run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
 {
     int64_t count = 0;
     for (; task; count++) {
         task->fn.plain(task->arg);
-        task = __builtin_expect(w->urgent != NULL, 0) ? next_urgent(w, run) : thrum__post_take_urgent(w, run);
-        if (!task)
-            task = pop(w, base);
+        task = next_of(w, run, base);
+    }
+    return count;
+}
+
+/* All that the worker has goes to the post: it makes way for somebody. */
+static void give_away(worker *w, const thrum__run *run, int64_t base)
+{
+    thrum_task *task = w->urgent ? next_urgent(w, run) : pop(w, base);
+    for (; task; task = pop(w, base))
+        put_to_post((thrum__job *)task);
+}
+
+/* The same as run_from for a worker that may be asked to make way. */
+static inline int64_t run_politely(worker *w, thrum__run *run, thrum_task *task, int64_t base)
+{
+    int64_t count = 0;
+    for (; task; count++) {
+        task->fn.plain(task->arg);
+        if (__builtin_expect(thrum__seat_is_asked(&w->domain->seat), 0) && thrum__seat_lend(w))
+            give_away(w, run, base);
+        task = next_of(w, run, base);
     }
     return count;
 }
@@ -298,7 +327,7 @@ static void note_pace(thrum__run *run, int64_t began, int64_t count)
 
 static int64_t run_timed(worker *w, thrum__run *run, thrum_task *task, int64_t base)
 {
-    int64_t began = thrum__now(), count = run_from(w, run, task, base);
+    int64_t began = thrum__now(), count = run_politely(w, run, task, base);
     note_pace(run, began, count);
     return count;
 }
@@ -338,10 +367,12 @@ void thrum__stream_work(worker *w, thrum__run *run, thrum_task *first)
     w->run = run;
     int64_t base = thrum__deque_bottom_owner(&w->deque);
     sit_down(w, run);
-    if (w->strands++ % TIMED_EACH == 0)
+    if (outer || outer_run)
+        run_from(w, run, first, base);
+    else if (w->strands++ % TIMED_EACH == 0)
         run_timed(w, run, first, base);
     else
-        run_from(w, run, first, base);
+        run_politely(w, run, first, base);
     stand_up(w, run);
     w->root = outer;
     w->run = outer_run;
@@ -392,19 +423,94 @@ static void adopt(void *arg)
     drain(thrum__self, arg, 0);
 }
 
-/* The calling thread as a worker, if it is one or may be one now. */
-static worker *enter(thrum_executor *ex)
+/* ---- Whoever inserts, at work ------------------------------------------------------------------------------------ */
+
+/* The calling thread, which is no worker, takes up work as the feeder, whose deque it owns anyway: with the seat. */
+static bool sit(thrum__stream *stream)
 {
+    worker *feeder = stream->feeder;
+    if (!feeder || stream->alone || stream->ex->threadless || thrum__self)
+        return false;
+    bool back = stream->seated && thrum__seat_resume(feeder->domain, stream->ticket);
+    if (!back && !thrum__seat_ask(feeder->domain))
+        return false;
+    stream->seated = true;
+    feeder->spawn.low = thrum__own_stack.limit;
+    thrum__self = feeder;
+    return true;
+}
+
+static void pause(thrum__stream *stream)
+{
+    thrum__self = NULL;
+    stream->seated = thrum__seat_pause(stream->feeder, &stream->ticket);
+}
+
+static void rise(thrum__stream *stream)
+{
+    thrum__self = NULL;
+    stream->seated = false;
+    thrum__seat_return(stream->feeder);
+}
+
+/* The calling thread as a worker, if it is one or may be one now. */
+static worker *enter(thrum__stream *stream)
+{
+    thrum_executor *ex = stream->ex;
     worker *self = thrum__self;
     if (self && self->ex == ex)
         return self->at_home ? self : NULL;
+    if (stream->seated && sit(stream))
+        return stream->feeder;
     return ex->callers_help ? thrum__guest_enter(ex, false) : NULL;
 }
 
-static void leave(worker *w, const worker *self)
+static void leave(thrum__stream *stream, worker *w, const worker *self)
 {
-    if (w && w != self)
+    if (w && w == stream->feeder)
+        pause(stream);
+    else if (w && w != self)
         thrum__guest_leave(w);
+}
+
+/* One job of the stream that somebody else has, or that was posted. Its strand is not the last: the token is there. */
+static bool run_another(worker *w, thrum__stream *stream)
+{
+    found f;
+    if (!thrum__find_for(w, stream->handle, &f))
+        return false;
+    if (f.kind != FOUND_TASK || f.run != stream->run) {
+        thrum__perform(w, &f);
+        return true;
+    }
+    f.task->fn.plain(f.task->arg);
+    atomic_fetch_sub_explicit(&f.run->strands, 1, memory_order_release);
+    return true;
+}
+
+size_t thrum__stream_work_some(thrum__stream *stream, size_t most)
+{
+    if (!sit(stream))
+        return 0;
+    worker *w = stream->feeder;
+    thrum__run *run = stream->run;
+    size_t count = 0;
+    bool any = true;
+    w->root = run->root;
+    w->run = run;
+    for (; count < most && any; count += any) {
+        thrum_task *task = next_of(w, run, 0);
+        if (task)
+            task->fn.plain(task->arg);
+        else
+            any = run_another(w, stream);
+    }
+    if (w->urgent) /* it is away now: others must find them */
+        put_to_post((thrum__job *)next_urgent(w, run));
+    w->root = NULL;
+    w->run = NULL;
+    pause(stream);
+    return count;
 }
 
 /* ---- Inserting ---------------------------------------------------------------------------------------------------- */
@@ -436,7 +542,8 @@ static __attribute__((noinline)) bool run_at_once(thrum__stream *stream, thrum__
     run_from(w, run, &job->task, thrum__deque_bottom_owner(&w->deque));
     w->root = outer;
     w->run = outer_run;
-    leave(w, self);
+    if (w != self)
+        thrum__guest_leave(w);
     return true;
 }
 
@@ -461,11 +568,11 @@ bool thrum__stream_help(thrum__stream *stream)
     worker *self = thrum__self;
     if (stream->ex->space.places)
         return thrum__place_help(stream->ex->space.places);
-    worker *w = enter(stream->ex);
+    worker *w = enter(stream);
     bool any = w && stream->feeder && drain(w, stream, thrum__deque_words(&stream->feeder->deque) / 2);
     if (w && !any)
         any = thrum__help_once(w, stream->handle, w == self);
-    leave(w, self);
+    leave(stream, w, self);
     return any;
 }
 
@@ -539,10 +646,10 @@ bool thrum__stream_lighten(thrum__stream *stream, uint32_t accesses, int inserti
         thrum__door_close(feeder);
     if (thrum__deque_words(&feeder->deque) < (small ? 1 : HELP_FROM))
         return false;
-    worker *self = thrum__self, *w = enter(stream->ex);
+    worker *self = thrum__self, *w = enter(stream);
     if (w)
         drain(w, stream, small ? 0 : HELP_UNTIL);
-    leave(w, self);
+    leave(stream, w, self);
     return false;
 }
 
@@ -612,13 +719,16 @@ void thrum__stream_end(thrum__stream *stream)
     thrum_handle *handle = stream->handle;
     worker *self = thrum__self;
     thrum__note_awaited(handle, self);
-    worker *w = enter(stream->ex);
-    if (w && w != self && !stream->alone)
+    worker *w = enter(stream);
+    if (w && w != self && w != stream->feeder && !stream->alone)
         show_core(stream, w);
     give_token(stream, w);
     if (w && w != self)
         thrum__wait_as(w, handle, false);
-    leave(w, self);
+    if (w && w == stream->feeder)
+        rise(stream);
+    else
+        leave(stream, w, self);
     thrum_wait(handle);
 }
 
