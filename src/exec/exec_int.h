@@ -198,6 +198,7 @@ struct worker {
     thrum__run *run;           /* of the graph's task that runs; NULL outside such */
     uint64_t iteration;        /* of the task that runs, in a pipelined run */
     uint32_t strands;          /* times that it took up jobs of streams; wraps around */
+    uint32_t calls;            /* of jobs that may be timed; likewise */
     struct thrum__job *urgent; /* jobs that it has made ready and does next: see stream.c */
     domain *domain;
     int depth;        /* modules that it is in the middle of */

@@ -42,8 +42,9 @@ struct thrum__stream {
     thrum_task adopt; /* posted with the token: whoever takes it drains the feeder */
     thrum__post post;
     int64_t pace; /* of its last run: see note_pace */
-    bool seated;     /* whoever inserts has the executor's seat (seat.c), and is away: */
-    uint32_t ticket; /* this brings it back */
+    bool seated;                /* whoever inserts has the executor's seat (seat.c), and is away: */
+    uint32_t ticket;            /* this brings it back */
+    uint32_t in_vain, declines; /* times that it sat down and found nothing for itself; it does not try so many times */
     bool alone;   /* there is one place for all, and whoever inserts may have it */
     uint32_t batches;
     thrum__at_once at_once;
@@ -53,6 +54,9 @@ enum { HELP_FROM = 512, HELP_UNTIL = 256 }; /* ready jobs in the feeder's deque 
 enum { TIMED_EACH = 32 };                   /* of the times that a worker takes up jobs */
 enum { BATCHES_PER_CLOCK = 4 };
 enum { MAKE_WAY_NS = 200000 };
+enum { SITTER_NS = 1000000, SITTER_PACES = 32 }; /* longer jobs are for others */
+enum { CALLS_PER_CLOCK = 16 };
+enum { IN_VAIN_MOST = 255 };
 enum { ELSEWHERE_NS = 100 }; /* for each access of a job that runs elsewhere than where it was inserted */
 
 /* ---- Feeders ------------------------------------------------------------------------------------------------------ */
@@ -148,7 +152,7 @@ int thrum__stream_begin(thrum__stream *stream, thrum__job_owner *owner)
     owner->root = handle->root;
     owner->run = run;
     stream->owner = owner;
-    time_jobs(stream, stream->alone);
+    time_jobs(stream, stream->feeder);
     return 0;
 }
 
@@ -473,8 +477,30 @@ static void leave(thrum__stream *stream, worker *w, const worker *self)
         thrum__guest_leave(w);
 }
 
+/* Others have some hundred jobs to run while whoever inserts is at one: so it must not be longer than many of those. And it must not
+ * wait for whoever inserts: only codelets are taken of which jobs have been seen to end. */
+static bool suits_sitter(const thrum__stream *stream, const thrum__job *job)
+{
+    int64_t pace = atomic_load_explicit(&stream->run->turn, memory_order_relaxed);
+    int64_t most = pace > 0 && pace < SITTER_NS / SITTER_PACES ? pace * SITTER_PACES : SITTER_NS;
+    int64_t ns = job->kind == THRUM__JOB_CODELET ? thrum__at_once_ns(&stream->at_once, job->codelet) : 0;
+    return ns > 0 && ns < most;
+}
+
+/* Runs it, or leaves it to others. */
+static bool run_if_suitable(const thrum__stream *stream, thrum_task *task)
+{
+    thrum__job *job = (thrum__job *)task;
+    bool suits = suits_sitter(stream, job);
+    if (suits)
+        task->fn.plain(task->arg);
+    else
+        put_to_post(job);
+    return suits;
+}
+
 /* One job of the stream that somebody else has, or that was posted. Its strand is not the last: the token is there. */
-static bool run_another(worker *w, thrum__stream *stream)
+static bool run_another(worker *w, const thrum__stream *stream)
 {
     found f;
     if (!thrum__find_for(w, stream->handle, &f))
@@ -483,33 +509,57 @@ static bool run_another(worker *w, thrum__stream *stream)
         thrum__perform(w, &f);
         return true;
     }
-    f.task->fn.plain(f.task->arg);
+    bool suits = run_if_suitable(stream, f.task);
     atomic_fetch_sub_explicit(&f.run->strands, 1, memory_order_release);
+    return suits;
+}
+
+/* How many it has run: `most`, or fewer if there are no more for it. */
+static size_t run_some(worker *w, const thrum__stream *stream, size_t most)
+{
+    size_t count = 0;
+    for (bool more = true; more && count < most;) {
+        thrum_task *task = next_of(w, stream->run, 0);
+        if (task)
+            count += run_if_suitable(stream, task);
+        else
+            count += more = run_another(w, stream);
+    }
+    return count;
+}
+
+/* Whoever found nothing for itself does not ask a worker to make way again and again; nor while nothing is known of jobs. */
+static bool declines(thrum__stream *stream)
+{
+    if (stream->declines == 0)
+        return atomic_load_explicit(&stream->at_once.calls, memory_order_relaxed) == 0;
+    stream->declines--;
     return true;
+}
+
+static void decide_to_stay(thrum__stream *stream, bool stays)
+{
+    stream->in_vain = stays ? 0 : stream->in_vain < IN_VAIN_MOST ? 2 * stream->in_vain + 1 : IN_VAIN_MOST;
+    stream->declines = stream->in_vain;
+    if (stays)
+        pause(stream);
+    else
+        rise(stream);
 }
 
 size_t thrum__stream_work_some(thrum__stream *stream, size_t most)
 {
-    if (!sit(stream))
+    if (declines(stream) || !sit(stream))
         return 0;
     worker *w = stream->feeder;
-    thrum__run *run = stream->run;
-    size_t count = 0;
-    bool any = true;
-    w->root = run->root;
-    w->run = run;
-    for (; count < most && any; count += any) {
-        thrum_task *task = next_of(w, run, 0);
-        if (task)
-            task->fn.plain(task->arg);
-        else
-            any = run_another(w, stream);
-    }
+    w->root = stream->run->root;
+    w->run = stream->run;
+    size_t count = run_some(w, stream, most);
     if (w->urgent) /* it is away now: others must find them */
-        put_to_post((thrum__job *)next_urgent(w, run));
+        put_to_post((thrum__job *)next_urgent(w, stream->run));
     w->root = NULL;
     w->run = NULL;
-    pause(stream);
+    decide_to_stay(stream, count > 0);
     return count;
 }
 
@@ -642,6 +692,7 @@ bool thrum__stream_lighten(thrum__stream *stream, uint32_t accesses, int inserti
         return way == THRUM__CATCH_UP && !catch_up_inside(stream);
     }
     bool small = mark_small(feeder, stream->run, accesses);
+    time_jobs(stream, stream->alone || !small);
     if (small)
         thrum__door_close(feeder);
     if (thrum__deque_words(&feeder->deque) < (small ? 1 : HELP_FROM))
@@ -756,7 +807,9 @@ static __attribute__((noinline)) void call_with_care(worker *w, const thrum__job
                                                      const thrum_buffer *buffers, bool watched)
 {
     thrum__at_once *times = atomic_load_explicit(&job->owner->times, memory_order_relaxed);
-    int64_t began = times && thrum__at_once_times(times, job->codelet) ? thrum__now() : 0;
+    bool timed = times && (w->domain->life.limit > 1 ? w->calls++ % CALLS_PER_CLOCK == 0
+                                                    : thrum__at_once_times(times, job->codelet));
+    int64_t began = timed ? thrum__now() : 0;
     if (watched)
         watched_call(w, job, kernel, buffers);
     else
