@@ -37,6 +37,8 @@
 
 #include "exec/exec_int.h"
 
+#include <sched.h>
+
 enum { STATE_MASK = 7, ONE_MORE = 8 };
 enum { LOOK_FIRST_NS = 1000000, LOOK_MOST_NS = 16000000 };
 
@@ -98,9 +100,17 @@ bool thrum__seat_pause(worker *sitter, uint32_t *ticket)
     }
 }
 
+/* The kernel would leave it on the core of another worker for long, with the lender's idle. */
 bool thrum__seat_resume(domain *d, uint32_t ticket)
 {
-    return change(&d->seat, &ticket, with_state(ticket, SEAT_USED));
+    if (!change(&d->seat, &ticket, with_state(ticket, SEAT_USED)))
+        return false;
+    int cpu = atomic_load_explicit(&d->seat.cpu, memory_order_relaxed);
+    if (cpu >= 0) {
+        atomic_store_explicit(&d->seat.cpu, -1, memory_order_relaxed);
+        thrum__move_to_cpu(cpu);
+    }
+    return true;
 }
 
 void thrum__seat_return(worker *sitter)
@@ -133,10 +143,13 @@ void thrum__seat_leave(domain *d)
 
 bool thrum__seat_lend(worker *w)
 {
-    w->lends = w->kind == WORKER_OWN && move(&w->domain->seat, SEAT_ASKED, SEAT_USED);
-    if (w->lends)
-        thrum__life_leave(&w->domain->life);
-    return w->lends;
+    seat *seat = &w->domain->seat;
+    w->lends = w->kind == WORKER_OWN && move(seat, SEAT_ASKED, SEAT_USED);
+    if (!w->lends)
+        return false;
+    atomic_store_explicit(&seat->cpu, sched_getcpu(), memory_order_relaxed);
+    thrum__life_leave(&w->domain->life);
+    return true;
 }
 
 /* Something that only this worker may do. */

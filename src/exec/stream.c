@@ -56,7 +56,8 @@ enum { BATCHES_PER_CLOCK = 4 };
 enum { MAKE_WAY_NS = 200000 };
 enum { SITTER_NS = 1000000, SITTER_PACES = 32 }; /* longer jobs are for others */
 enum { CALLS_PER_CLOCK = 16 };
-enum { IN_VAIN_MOST = 255 };
+enum { IN_VAIN_MOST = 127 };
+enum { LEARN_NS = 300000 };
 enum { ELSEWHERE_NS = 100 }; /* for each access of a job that runs elsewhere than where it was inserted */
 
 /* ---- Feeders ------------------------------------------------------------------------------------------------------ */
@@ -429,12 +430,15 @@ static void adopt(void *arg)
 
 /* ---- Whoever inserts, at work ------------------------------------------------------------------------------------ */
 
+static bool may_sit(const thrum__stream *stream)
+{
+    return stream->feeder && !stream->alone && !stream->ex->threadless && !thrum__self;
+}
+
 /* The calling thread, which is no worker, takes up work as the feeder, whose deque it owns anyway: with the seat. */
 static bool sit(thrum__stream *stream)
 {
     worker *feeder = stream->feeder;
-    if (!feeder || stream->alone || stream->ex->threadless || thrum__self)
-        return false;
     bool back = stream->seated && thrum__seat_resume(feeder->domain, stream->ticket);
     if (!back && !thrum__seat_ask(feeder->domain))
         return false;
@@ -528,11 +532,24 @@ static size_t run_some(worker *w, const thrum__stream *stream, size_t most)
     return count;
 }
 
+/* Until a job has ended, but not long: whoever is far ahead by then would be so for the rest of the flow. */
+static bool knows_jobs(const thrum__stream *stream)
+{
+    for (int64_t now = thrum__now(), until = now + LEARN_NS; now < until; now = thrum__now()) {
+        if (atomic_load_explicit(&stream->at_once.calls, memory_order_relaxed) > 0)
+            return true;
+        sched_yield();
+    }
+    return false;
+}
+
 /* Whoever found nothing for itself does not ask a worker to make way again and again; nor while nothing is known of jobs. */
 static bool declines(thrum__stream *stream)
 {
+    if (stream->declines == 0 && knows_jobs(stream))
+        return false;
     if (stream->declines == 0)
-        return atomic_load_explicit(&stream->at_once.calls, memory_order_relaxed) == 0;
+        stream->declines = IN_VAIN_MOST;
     stream->declines--;
     return true;
 }
@@ -549,7 +566,7 @@ static void decide_to_stay(thrum__stream *stream, bool stays)
 
 size_t thrum__stream_work_some(thrum__stream *stream, size_t most)
 {
-    if (declines(stream) || !sit(stream))
+    if (!may_sit(stream) || declines(stream) || !sit(stream))
         return 0;
     worker *w = stream->feeder;
     w->root = stream->run->root;
@@ -802,14 +819,20 @@ static void watched_call(worker *w, const thrum__job *job, thrum_kernel_fn *kern
     thrum__watch_end(w, &watch);
 }
 
+/* Where there are several workers, few are timed: what is known goes from core to core. */
+static bool is_timed(worker *w, thrum__at_once *times, const thrum_codelet *codelet)
+{
+    if (w->domain->life.limit == 1)
+        return thrum__at_once_times(times, codelet);
+    return w->calls++ % CALLS_PER_CLOCK == 0 || thrum__at_once_ns(times, codelet) == 0;
+}
+
 /* Watched, or timed, or both. */
 static __attribute__((noinline)) void call_with_care(worker *w, const thrum__job *job, thrum_kernel_fn *kernel,
                                                      const thrum_buffer *buffers, bool watched)
 {
     thrum__at_once *times = atomic_load_explicit(&job->owner->times, memory_order_relaxed);
-    bool timed = times && (w->domain->life.limit > 1 ? w->calls++ % CALLS_PER_CLOCK == 0
-                                                    : thrum__at_once_times(times, job->codelet));
-    int64_t began = timed ? thrum__now() : 0;
+    int64_t began = times && is_timed(w, times, job->codelet) ? thrum__now() : 0;
     if (watched)
         watched_call(w, job, kernel, buffers);
     else
