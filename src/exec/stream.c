@@ -41,11 +41,11 @@ struct thrum__stream {
     thrum__job_owner *owner;
     thrum_task adopt; /* posted with the token: whoever takes it drains the feeder */
     thrum__post post;
-    int64_t pace; /* of its last run: see note_pace */
+    int64_t pace;               /* of its last run: see note_pace */
     bool seated;                /* whoever inserts has the executor's seat (seat.c), and is away: */
     uint32_t ticket;            /* this brings it back */
     uint32_t in_vain, declines; /* times that it sat down and found nothing for itself; it does not try so many times */
-    bool alone;   /* there is one place for all, and whoever inserts may have it */
+    bool alone;                 /* there is one place for all, and whoever inserts may have it */
     uint32_t batches;
     thrum__at_once at_once;
 };

@@ -133,7 +133,8 @@ TEST(whoever_inserts_is_one_of_the_workers)
 {
     world w;
     begin(&w);
-    assert_int_equal(thrum_flow_set_window(w.flow, MANY / 4), 0); /* here it waits at the latest, until workers have begun */
+    assert_int_equal(thrum_flow_set_window(w.flow, MANY / 4),
+                     0); /* here it waits at the latest, until workers have begun */
     insert_brief(&w, MANY);
     assert_true(atomic_load(&here) > 0);
     end(&w);
@@ -161,8 +162,7 @@ TEST(what_is_pinned_to_the_worker_is_run)
     for (int round = 0; round < ROUNDS; round++) {
         insert_brief(&w, 60 + round % 7 * 30);
         for (int worker = 0; worker < WORKERS; worker++, expected++)
-            assert_int_equal(
-                thrum_insert(w.flow, &stay, THRUM_ON_WORKER(worker), THRUM_ARG(worker)), 0);
+            assert_int_equal(thrum_insert(w.flow, &stay, THRUM_ON_WORKER(worker), THRUM_ARG(worker)), 0);
         if (round % 3 == 0)
             await(&pinned, expected);
     }
@@ -260,5 +260,5 @@ int main(void)
         cmocka_unit_test(a_failure_ends_it),
         cmocka_unit_test(of_several_that_insert_one_has_the_seat),
     };
-    return RUN_TESTS(tests, 60);
+    return RUN_TESTS(tests, 30);
 }
