@@ -147,7 +147,7 @@ static void nap(const thrum_flow *flow, int64_t waited)
 static void wait_for_room(thrum_flow *flow)
 {
     size_t enough = flow->window - flow->window / 2;
-    int64_t since = thrum__now(), now = since;
+    int64_t since = thrum__now();
     for (int looks = 0;; looks++) {
         thrum__store_look(&flow->store);
         if (flow->store.open < enough)
@@ -155,7 +155,7 @@ static void wait_for_room(thrum_flow *flow)
         if (thrum__stream_help(flow->stream))
             looks = 0;
         else if (looks > LOOKS)
-            nap(flow, (now = thrum__now()) - since);
+            nap(flow, thrum__now() - since);
         else
             thrum__relax();
     }
