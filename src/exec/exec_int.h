@@ -41,6 +41,7 @@
 #include "model/next.h"
 #include "sched/life.h"
 #include "sys/core_use.h"
+#include "sys/lease.h"
 #include "sys/park.h"
 #include "sys/topology.h"
 
@@ -213,6 +214,7 @@ struct worker {
     bool at_home;         /* its domain is the first: where sources and tasks without terms run */
     bool borrows;         /* guests: their place is that of a worker that naps */
     bool lends;           /* its place to a thread that inserts: see seat.c */
+    thrum__lease *leases; /* guests: their place is the only one, by this lease; NULL: not by a lease */
     int index;
     enum worker_kind kind;
     worker *outer;        /* guests: what the thread was before, in an executor that it works for */
@@ -242,6 +244,8 @@ struct worker {
     _Alignas(64) _Atomic(thrum__spawn *) bottom; /* the oldest spawned task that nobody has: see scope.c */
     _Atomic(thrum__spawn *) strangers;           /* from here on of work that an open join picked up: see nest.c */
     _Alignas(64) watched_door watched;           /* by others */
+    _Alignas(64) thrum__lease lease;             /* feeders: of the only place, for whoever inserts; see executor.c */
+    worker *leasing;                             /* feeders: the guest that this one is then */
     _Alignas(64) thrum__parker sleep_parker;     /* a token comes only from who took it off the sleepers' stack */
     thrum__parker join_parker;                   /* tokens may come late: whoever parks here looks again */
     _Atomic uint32_t taken;                      /* guests: in use by a thread */
@@ -272,6 +276,7 @@ struct domain {
     atomic_bool dozing;            /* a worker that sleeps looks up now and then: see worker.c */
     atomic_bool dozer_missed;      /* somebody had to be woken since nobody dozed, and that more than once: */
     _Atomic int64_t missed_at;     /* this is when it was last so */
+    thrum__leased leased;          /* the only place, to whoever inserts: see worker.c */
     _Atomic uint32_t returning;    /* threads that want their place back: see thrum__enter_anyway */
     _Atomic int64_t crowded_until; /* a moment, or 0: see crowd.c */
     /* Where a searching worker waits to be handed a function: see handle.c. */
@@ -365,6 +370,11 @@ void thrum__count_end(thrum_executor *ex);
 /* Makes the calling thread a worker of the executor: NULL if all places are taken (unless `anyway`) or without memory. */
 worker *thrum__guest_enter(thrum_executor *ex, bool anyway);
 void thrum__guest_leave(worker *guest);
+/* Where there is one place: the same for whoever inserts into the stream of this feeder, and is no worker, by a lease of the place
+ * (worker.c): NULL if it has none. The guest leaves by it if it still `leases`; and otherwise, with a lease for the next time. */
+worker *thrum__guest_enter_by_lease(worker *feeder);
+void thrum__guest_leave_by_lease(worker *guest);
+void thrum__guest_leave_to_lease(worker *guest, worker *feeder);
 /* Where there is one place: waits until it is free, or can be borrowed, so long at most; whoever is only looking for work makes way.
  * By a thread that is no worker of the executor. */
 bool thrum__place_comes_free(thrum_executor *ex, int64_t ns);
@@ -454,6 +464,16 @@ void thrum__leave_core(const worker *w);
  * does. */
 bool thrum__borrow_place(domain *d);
 void thrum__give_place_back(domain *d);
+/* A lessee has left the only place, and others want it. */
+void thrum__lease_left(domain *d);
+/* The place of one that has just become active is its own: false while a lessee is inside. Giving it back: as stepping aside does. */
+static inline bool thrum__place_is_own(domain *d)
+{
+    return thrum__lease_end(&d->leased);
+}
+void thrum__leave_place(domain *d);
+/* Waits until it is. */
+void thrum__await_lessee(domain *d);
 /* Becomes active whether there is a place or not. */
 void thrum__enter_anyway(domain *d);
 void thrum__live(worker *w);

@@ -272,6 +272,8 @@ static void *worker_thread(void *arg)
         if (w->at_home)
             thrum__bind_self(w->ex->bind, w->index);
         thrum__sleep_counted(w); /* it was born asleep: see thrum__domain_lay_to_sleep */
+    } else {
+        thrum__await_lessee(w->domain); /* it was born with a place */
     }
     thrum__live(w);
     return NULL;
@@ -351,13 +353,23 @@ static bool borrow_only_place(thrum_executor *ex)
     return ex->cpu.life.limit == 1 && thrum__borrow_place(&ex->cpu);
 }
 
+static bool enter_free_place(domain *d)
+{
+    if (!thrum__life_enter(&d->life))
+        return false;
+    if (thrum__place_is_own(d))
+        return true;
+    thrum__leave_place(d);
+    return false;
+}
+
 worker *thrum__guest_enter(thrum_executor *ex, bool anyway)
 {
     bool borrows = false;
     thrum__seat_leave(&ex->cpu);
     if (anyway)
         thrum__enter_anyway(&ex->cpu);
-    else if (!thrum__life_enter(&ex->cpu.life) && !(borrows = borrow_only_place(ex)))
+    else if (!enter_free_place(&ex->cpu) && !(borrows = borrow_only_place(ex)))
         return NULL;
     worker *w = guest_find(ex);
     if (!w) {
@@ -392,6 +404,46 @@ void thrum__guest_leave(worker *w)
     atomic_store_explicit(&w->taken, 0, memory_order_release);
     if (awaited)
         thrum__futex_wake(&ex->awaited, INT_MAX);
+}
+
+/* The lessee has the place, so it claims the guest as anybody does who has it; one that is claimed already has parked in the middle of
+ * a task. The executor is there as long as the stream is, so nobody waits for this guest to leave. */
+worker *thrum__guest_enter_by_lease(worker *feeder)
+{
+    if (!thrum__lease_enter(&feeder->lease))
+        return NULL;
+    worker *w = feeder->leasing;
+    if (__builtin_expect(!guest_claim(w), 0)) {
+        if (!thrum__lease_leave(&feeder->lease))
+            thrum__lease_left(feeder->domain);
+        return NULL;
+    }
+    w->leases = &feeder->lease;
+    w->outer = NULL;
+    w->spawn.low = thrum__own_stack.limit;
+    thrum__self = w;
+    return w;
+}
+
+void thrum__guest_leave_by_lease(worker *w)
+{
+    thrum__lease *lease = w->leases;
+    thrum__assert(!thrum__deque_has_words(&w->deque) && w->spawn.top == w->spawns);
+    thrum__self = NULL;
+    w->leases = NULL;
+    atomic_store_explicit(&w->taken, 0, memory_order_release);
+    if (__builtin_expect(!thrum__lease_leave(lease), 0))
+        thrum__lease_left(w->domain);
+}
+
+/* Not with a borrowed place: its worker comes back soon. */
+void thrum__guest_leave_to_lease(worker *w, worker *feeder)
+{
+    if (!w->borrows && !w->outer) {
+        feeder->leasing = w;
+        thrum__lease_grant(&w->domain->leased, &feeder->lease);
+    }
+    thrum__guest_leave(w);
 }
 
 /* As one that wants its place back (thrum__enter_anyway), but for a while only. Whoever just looks for work sees that and goes to

@@ -130,6 +130,7 @@ static void lay_out(thrum_executor *ex, struct plan *plan)
     thrum__life_fini(&d->life);
     d->life = plan->life;
     atomic_store_explicit(&d->offered, 0, memory_order_relaxed);
+    atomic_store_explicit(&d->leased.to, NULL, memory_order_relaxed); /* without streams none is granted */
     d->workers = plan->workers;
     d->most = plan->most;
     d->spares = 0;

@@ -566,9 +566,13 @@ int thrum__join_slow(thrum_scope *scope)
     return outside ? close_outside(w, scope) : thrum__root_code(scope->root);
 }
 
+/* A lessee has the only place, and runs what it has pushed before it leaves, as anybody who has it: only the life cycle says that
+ * there is one (worker.c). */
 void thrum__wake(thrum__worker *spawn)
 {
     worker *w = (worker *)spawn;
+    if (w->leases)
+        return;
     thrum__barrier_light();
     if (thrum__life_wants_wake(&w->domain->life))
         thrum__wake_one(w->domain);

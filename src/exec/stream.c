@@ -47,6 +47,7 @@ struct thrum__stream {
     uint32_t in_vain, declines; /* times that it sat down and found nothing for itself; it does not try so many times */
     bool alone;                 /* there is one place for all, and whoever inserts may have it */
     uint32_t batches;
+    uint32_t row; /* jobs in a row for which it took the place */
     thrum__at_once at_once;
 };
 
@@ -58,6 +59,11 @@ enum { SITTER_NS = 1000000, SITTER_PACES = 32 }; /* longer jobs are for others *
 enum { CALLS_PER_CLOCK = 16 };
 enum { IN_VAIN_MOST = 127 };
 enum { LEARN_NS = 300000 };
+#ifdef THRUM_CHECKS
+enum { LEASE_ROW = 4 }; /* so that tests see it change */
+#else
+enum { LEASE_ROW = 64 }; /* ending a lease costs as much as taking the place some hundred times */
+#endif
 enum { ELSEWHERE_NS = 100 }; /* for each access of a job that runs elsewhere than where it was inserted */
 
 /* ---- Feeders ------------------------------------------------------------------------------------------------------ */
@@ -586,10 +592,34 @@ size_t thrum__stream_work_some(thrum__stream *stream, size_t most)
  * worker of another executor, which would have to get back to its own place each time. */
 static worker *enter_at_once(const thrum__stream *stream)
 {
-    worker *self = thrum__self;
+    worker *self = thrum__self, *w;
     if (!self)
-        return thrum__guest_enter(stream->ex, false);
+        return (w = thrum__guest_enter_by_lease(stream->feeder)) ? w : thrum__guest_enter(stream->ex, false);
     return self->ex == stream->ex && self->at_home && !thrum__stack_spent(self) ? self : NULL;
+}
+
+/* Whoever has taken the place often enough gets a lease. */
+static void leave_at_once(thrum__stream *stream, worker *w)
+{
+    if (__builtin_expect(w->leases != NULL, 1)) {
+        thrum__guest_leave_by_lease(w);
+    } else if (++stream->row < LEASE_ROW) {
+        thrum__guest_leave(w);
+    } else {
+        stream->row = 0;
+        thrum__guest_leave_to_lease(w, stream->feeder);
+    }
+}
+
+/* Programs mostly go through their handles in the order in which they were made, in which they lie in memory: so what the next
+ * insertion looks at can come while this job runs. */
+static void prefetch_neighbours(const thrum__job *job)
+{
+    for (uint32_t i = 0; i < job->count; i++) {
+        const char *next = (const char *)(job->access[i].data + 1);
+        __builtin_prefetch(next, 1);
+        __builtin_prefetch(next + offsetof(thrum_data, home), 0);
+    }
 }
 
 /* The job is in its handles' order already, as any other is: whoever inserts elsewhere meanwhile waits for it. False: somebody else
@@ -600,26 +630,32 @@ static __attribute__((noinline)) bool run_at_once(thrum__stream *stream, thrum__
         return false;
     worker *self = thrum__self, *w = enter_at_once(stream);
     stream->at_once.on = w != NULL;
-    if (!w)
+    if (!w) {
+        stream->row = 0;
         return false;
+    }
     thrum__root *outer = w->root;
     thrum__run *outer_run = w->run, *run = stream->run;
     w->root = run->root;
     w->run = run;
+    prefetch_neighbours(job);
     run_from(w, run, &job->task, thrum__deque_bottom_owner(&w->deque));
     w->root = outer;
     w->run = outer_run;
     if (w != self)
-        thrum__guest_leave(w);
+        leave_at_once(stream, w);
     return true;
 }
 
-void thrum__stream_put_plain(thrum__stream *stream, thrum__job *job)
+bool thrum__stream_put_plain(thrum__stream *stream, thrum__job *job)
 {
-    if (!stream->feeder)
-        put_to_post(job);
-    else if (!stream->at_once.on || !run_at_once(stream, job))
+    if (stream->at_once.on && run_at_once(stream, job))
+        return true;
+    if (stream->feeder)
         push(stream->feeder, stream->run, job);
+    else
+        put_to_post(job);
+    return false;
 }
 
 void thrum__stream_put(thrum__stream *stream, thrum__job *job)
@@ -786,6 +822,8 @@ void thrum__stream_end(thrum__stream *stream)
 {
     thrum_handle *handle = stream->handle;
     worker *self = thrum__self;
+    if (stream->feeder)
+        thrum__lease_give_up(&stream->feeder->lease);
     thrum__note_awaited(handle, self);
     worker *w = enter(stream);
     if (w && w != self && w != stream->feeder && !stream->alone)

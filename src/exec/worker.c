@@ -156,13 +156,23 @@ static void offer_place(domain *d)
     atomic_fetch_add_explicit(&d->offered, 1, memory_order_release);
 }
 
-bool thrum__borrow_place(domain *d)
+static bool take_offered(domain *d)
 {
     uint32_t offered = atomic_load_explicit(&d->offered, memory_order_relaxed);
     while (offered > 0)
         if (atomic_compare_exchange_weak_explicit(&d->offered, &offered, offered - 1, memory_order_acquire,
                                                   memory_order_relaxed))
             return true;
+    return false;
+}
+
+bool thrum__borrow_place(domain *d)
+{
+    if (!take_offered(d))
+        return false;
+    if (thrum__place_is_own(d))
+        return true;
+    offer_place(d);
     return false;
 }
 
@@ -207,6 +217,55 @@ static void yield(domain *d)
     take_place_back(d);
 }
 
+/* ---- Leasing the only place --------------------------------------------------------------------------------------- */
+
+/* Where there is one place, whoever inserts jobs and runs each at once (stream.c) takes it and gives it back for every one. To spare
+ * that it leaves it with a *lease* (sys/lease.h), one for each feeder. To the life cycle the place is free then, also while the lessee is
+ * inside: so whoever else gets it there, or one that is offered, has to end the lease, and to wait, or to give up, while the lessee
+ * is inside.
+ *
+ * Why nobody is left alone: whoever pushes or posts work sees the place free, and wakes a sleeper as ever, which ends the lease as
+ * soon as the lessee has left; that one knows, since it looks whether the lease is still granted, and those who wait do not sleep for
+ * long. Only the lessee itself wakes nobody for what it pushes (thrum__wake), for it runs that before it leaves; if it parks in the
+ * middle it looks as anybody does who leaves a place. What there was before the lease has been looked at by the lessee itself, which had
+ * the place in the usual way then and left it so. And nobody parks, or falls asleep, under a lease: who does had the place, and
+ * so there was none. */
+void thrum__lease_left(domain *d)
+{
+    if (napper_is_wanted(d))
+        wake_napper(d);
+}
+
+static void pause_for_place(int tries)
+{
+    if (tries < 100)
+        sched_yield();
+    else
+        thrum__sleep_ns(50000);
+}
+
+void thrum__await_lessee(domain *d)
+{
+    for (int tries = 0; !thrum__place_is_own(d); tries++)
+        pause_for_place(tries);
+}
+
+/* In the middle of a task. */
+static void leave_leased_place(worker *w)
+{
+    domain *d = w->domain;
+    bool granted = thrum__lease_leave(w->leases);
+    w->leases = NULL;
+    if (!granted)
+        thrum__lease_left(d);
+    thrum__wake_pinned(d);
+    thrum__life_view view = thrum__life_look(&d->life);
+    if (view.top < 0 && view.awake < d->life.limit)
+        thrum__spare_start(d);
+    else if (thrum__work_visible(d))
+        thrum__wake_one(d);
+}
+
 /* ---- Sleeping and waking ------------------------------------------------------------------------------------------ */
 
 worker *thrum__wake_later_locked(domain *d)
@@ -245,11 +304,19 @@ void thrum__step_aside(worker *w)
         thrum__give_place_back(d);
         return;
     }
+    if (w->leases)
+        leave_leased_place(w);
+    else
+        thrum__leave_place(d);
+}
+
+void thrum__leave_place(domain *d)
+{
     thrum__life_view view = thrum__life_leave(&d->life);
     if (d->life.limit == 1)
         thrum__wake_pinned(d);
     /* Nobody asleep and too few awake: some are parked. A guest must look too: they may have parked while it was here. */
-    if (view.top < 0 && view.awake < d->life.limit && !w->ex->threadless) {
+    if (view.top < 0 && view.awake < d->life.limit && !d->workers[0]->ex->threadless) {
         thrum__spare_start(d);
         return;
     }
@@ -272,12 +339,9 @@ void thrum__enter_anyway(domain *d)
         return;
     }
     atomic_fetch_add_explicit(&d->returning, 1, memory_order_seq_cst);
-    for (int tries = 0; !thrum__life_enter(&d->life); tries++) {
-        if (tries < 100)
-            sched_yield();
-        else
-            thrum__sleep_ns(50000);
-    }
+    for (int tries = 0; !thrum__life_enter(&d->life); tries++)
+        pause_for_place(tries);
+    thrum__await_lessee(d);
     atomic_fetch_sub_explicit(&d->returning, 1, memory_order_relaxed);
 }
 

@@ -492,6 +492,17 @@ static enum plain_outcome insert_plain(thrum_flow *flow, const thrum_codelet *co
     return thrum__order_insert_plain(job, hold) ? PLAIN_READY : PLAIN_WAITS;
 }
 
+/* A job that has been run already, and ended, in the thread that inserted it. While its handles, and the job, are in the core's first
+ * cache it costs little to forget it; and then the next one, which gets its memory, is there as well. Only where the lock is free. */
+static void take_back(thrum_flow *flow, thrum__job *job)
+{
+    if (!thrum__favour_enter(&flow->space->lock))
+        return;
+    thrum__order_forget_newest(job);
+    thrum__store_take_back(&flow->store, job);
+    thrum__favour_leave(&flow->space->lock);
+}
+
 /* All that can go wrong does so before anything changes, but for groups that were closed, which does no harm. The items are read
  * into the place that the job will have. */
 static int insert_locked(thrum_flow *flow, const thrum_codelet *codelet, const thrum_item *items, size_t count)
@@ -559,8 +570,8 @@ int thrum_insert_items(thrum_flow *flow, const thrum_codelet *codelet, const thr
         thrum__flow_unlock(flow);
     } else {
         thrum__favour_give(&flow->space->lock, flow->entered);
-        if (outcome == PLAIN_READY)
-            thrum__stream_put_plain(flow->stream, job);
+        if (outcome == PLAIN_READY && thrum__stream_put_plain(flow->stream, job))
+            take_back(flow, job);
     }
     if (__builtin_expect(err, 0))
         return thrum__flow_fail(flow, err);

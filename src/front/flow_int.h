@@ -79,6 +79,16 @@ static inline void thrum__store_commit(thrum__job_store *store, thrum__job *job,
     store->open++;
 }
 
+/* A job that has ended, and that nothing names any more: if it is the newest its memory is what the next one gets. */
+static inline void thrum__store_take_back(thrum__job_store *store, const thrum__job *job)
+{
+    thrum__job_chunk *chunk = store->newest;
+    if (__builtin_expect((const char *)job + job->bytes != chunk->room + chunk->used, 0))
+        return;
+    chunk->used -= job->bytes;
+    store->open--;
+}
+
 /* All jobs may have ended: the next reservation looks. */
 void thrum__store_may_rest(thrum__job_store *store);
 /* Looks which jobs have ended since the last look. */

@@ -122,16 +122,70 @@ static void drop_contents(thrum_data *data)
     data->part_count = 0;
 }
 
-static void free_all(thrum_data *data)
+static void drop_all(thrum_data *data)
 {
-    while (data) {
-        thrum_data *next = data->next;
+    for (; data; data = data->next) {
         drop_contents(data);
         thrum__free(data->name);
-        thrum__free(data);
-        data = next;
     }
 }
+
+/* ---- Slabs -------------------------------------------------------------------------------------------------------- */
+
+/* Handles lie side by side: a program with thousands of them goes through a few at each insertion, and pages are what it would run out
+ * of first. So slabs grow, from a page to what the system gives in one large page. */
+enum { SLAB_FIRST = 1 << 12, SLAB_SMALL = 1 << 18, SLAB_LARGE = 1 << 21 };
+
+typedef struct thrum__data_slab {
+    struct thrum__data_slab *next;
+    size_t bytes, used, count; /* handles */
+    thrum_data data[];
+} thrum__data_slab;
+
+static size_t next_slab_bytes(const thrum__data_slab *newest)
+{
+    return !newest ? SLAB_FIRST : newest->bytes < SLAB_SMALL ? 2 * newest->bytes : SLAB_LARGE;
+}
+
+static thrum__data_slab *slab_new(size_t bytes)
+{
+    thrum__data_slab *slab = bytes < SLAB_LARGE ? thrum__alloc_aligned(bytes) : thrum__array(bytes);
+    if (slab)
+        *slab = (thrum__data_slab){.bytes = bytes, .count = (bytes - sizeof *slab) / sizeof(thrum_data)};
+    return slab;
+}
+
+static void slabs_free(thrum__data_slab *slab)
+{
+    while (slab) {
+        thrum__data_slab *next = slab->next;
+        if (slab->bytes < SLAB_LARGE)
+            thrum__free(slab);
+        else
+            thrum__array_free(slab, slab->bytes);
+        slab = next;
+    }
+}
+
+static thrum_data *new_memory_locked(thrum__space *space)
+{
+    thrum_data *data = space->scrapped;
+    if (data) {
+        space->scrapped = data->next;
+        return data;
+    }
+    thrum__data_slab *slab = space->slabs;
+    if (!slab || slab->used == slab->count) {
+        slab = slab_new(next_slab_bytes(slab));
+        if (!slab)
+            return NULL;
+        slab->next = space->slabs;
+        space->slabs = slab;
+    }
+    return &slab->data[slab->used++];
+}
+
+/* ---- The space ---------------------------------------------------------------------------------------------------- */
 
 void thrum__space_init(thrum__space *space, thrum_executor *ex, int nodes)
 {
@@ -143,8 +197,9 @@ void thrum__space_fini(thrum__space *space)
 {
     for (thrum_data *data = space->first; data; data = data->next)
         thrum__reduction_drop(data);
-    free_all(space->first);
-    free_all(space->gone_first);
+    drop_all(space->first);
+    drop_all(space->gone_first);
+    slabs_free(space->slabs);
     *space = (thrum__space){.ex = space->ex};
 }
 
@@ -153,14 +208,13 @@ void thrum__space_fini(thrum__space *space)
 thrum_data *thrum__data_blank(thrum__space *space)
 {
     thrum__favour_take_lock(&space->lock);
-    thrum_data *data = take_gone_locked(space);
+    thrum_data *gone = take_gone_locked(space), *data = gone ? gone : new_memory_locked(space);
     thrum__favour_give_lock(&space->lock);
-    if (data) {
-        thrum__free(data->name);
-        memset(data, 0, sizeof *data);
-    } else if (!(data = thrum__zalloc_aligned(sizeof *data))) {
+    if (!data)
         return NULL;
-    }
+    if (gone)
+        thrum__free(gone->name);
+    memset(data, 0, sizeof *data);
     data->space = space;
     data->home.data = data;
     data->home.extent = data->extent;
@@ -179,9 +233,13 @@ void thrum__data_enter(thrum_data *data)
 
 void thrum__data_scrap(thrum_data *data)
 {
+    thrum__space *space = data->space;
     drop_contents(data);
     thrum__free(data->name);
-    thrum__free(data);
+    thrum__favour_take_lock(&space->lock);
+    data->next = space->scrapped;
+    space->scrapped = data;
+    thrum__favour_give_lock(&space->lock);
 }
 
 void thrum__data_retire(thrum_data *data)

@@ -40,6 +40,8 @@ typedef struct thrum__front {
     bool written;                  /* it has content for whoever comes next */
 } thrum__front;
 
+struct thrum__data_slab;
+
 /* All handles of one executor. */
 typedef struct thrum__space {
     thrum_executor *ex;
@@ -50,8 +52,10 @@ typedef struct thrum__space {
     thrum_data *first;                  /* live ones */
     thrum_data *gone_first, *gone_last; /* unregistered ones, the oldest first */
     size_t live, gone;
-    int nodes;                    /* memory nodes */
-    struct thrum__places *places; /* where codelets run; NULL: no policy and no devices */
+    struct thrum__data_slab *slabs; /* their memory, the newest first */
+    thrum_data *scrapped;           /* pieces of it that nobody has used */
+    int nodes;                      /* memory nodes */
+    struct thrum__places *places;   /* where codelets run; NULL: no policy and no devices */
 } thrum__space;
 
 /* What an insertion looks at is one cache line, what a kernel is given another. */

@@ -96,6 +96,26 @@ static inline void thrum__order_forget(thrum__job *job)
             thrum__order_forget_access(&job->access[i]);
 }
 
+/* The same for one that reads or writes and was the last to be inserted, mostly: then it is alone in its place. */
+static inline void thrum__order_forget_newest(thrum__job *job)
+{
+    for (uint32_t i = 0; i < job->count; i++) {
+        thrum__access *access = &job->access[i];
+        thrum__front *front = &access->data->front;
+        if (front->last == access) {
+            front->last = NULL;
+        } else if (front->members == access && !access->older && front->group == THRUM_MODE_R) {
+            front->members = NULL;
+            front->group = 0;
+        } else {
+            if (access->in_front)
+                thrum__order_forget_access(access);
+            continue;
+        }
+        access->in_front = false;
+    }
+}
+
 /* ---- Commuting ---------------------------------------------------------------------------------------------------- */
 
 /* A ready job that commutes takes all handles that it commutes on, or waits for one that is taken. True: it has them. */

@@ -2,7 +2,7 @@
 #include "sched/at_once.h"
 
 /* Of those that are shorter one in so many is timed, and counts for all. A prime: programs go by blocks of 2, 4 or 8. */
-enum { TIMED_EACH = 13, TIMED_ALL_NS = 4000 };
+enum { TIMED_EACH = 29, TIMED_ALL_NS = 4000 };
 enum { INSERTING_NS = 1000 }; /* no more than that for a job is taken for insertions */
 enum { FIRST_PAUSE = 16, PAUSE_MOST = 1024 };
 enum { WAKING_NS = 1000000 }; /* for whoever is to run what is left */

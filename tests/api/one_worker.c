@@ -257,6 +257,118 @@ TEST(others_get_their_turn_meanwhile)
     end(&w);
 }
 
+static void check_overlap(void *arg)
+{
+    if (atomic_exchange(&inside, 1))
+        atomic_fetch_add(&overlaps, 1);
+    ++*(long *)arg;
+    atomic_store(&inside, 0);
+}
+
+static void *submit_checked(void *arg)
+{
+    submitter *s = arg;
+    for (int i = 0; i < 400; i++) {
+        thrum_handle *handle = thrum_submit(s->ex, check_overlap, &s->count);
+        if (i % 2)
+            thrum_wait(handle);
+        while (!thrum_done(handle))
+            usleep(10);
+        thrum_release(handle);
+    }
+    return NULL;
+}
+
+static void *insert_elsewhere(void *arg)
+{
+    submitter *s = arg;
+    thrum_flow *flow = thrum_flow_new(s->ex);
+    thrum_data *data = thrum_data_variable(s->ex, &s->count, sizeof s->count);
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(thrum_insert(flow, &brief, THRUM_RW(data)), 0);
+    assert_int_equal(thrum_flow_free(flow), 0);
+    assert_int_equal(thrum_data_unregister(data), 0);
+    return NULL;
+}
+
+/* Whoever inserts has the place for a row of tasks; the worker, those who wait and others who insert take it away. */
+TEST(one_thread_at_a_time_has_the_place)
+{
+    world w;
+    submitter s, other;
+    begin(&w, &(thrum_config){.workers = 1});
+    learn(&w);
+    s = other = (submitter){.ex = w.ex};
+    assert_int_equal(pthread_create(&s.thread, NULL, submit_checked, &s), 0);
+    insert(&w, 2 * MANY, 0);
+    assert_int_equal(pthread_create(&other.thread, NULL, insert_elsewhere, &other), 0);
+    insert(&w, 2 * MANY, 0);
+    pthread_join(s.thread, NULL);
+    pthread_join(other.thread, NULL);
+    assert_int_equal(thrum_flow_wait(w.flow), 0);
+    assert_int_equal(s.count, 400);
+    assert_int_equal(other.count, MANY);
+    assert_int_equal(atomic_load(&overlaps), 0);
+    end(&w);
+}
+
+static thrum_executor *at_home, *abroad;
+static atomic_bool departs;
+
+static void open_gate(void *arg)
+{
+    (void)arg;
+    atomic_store(&gate, true);
+}
+
+static void await_gate(void *arg)
+{
+    (void)arg;
+    while (!atomic_load(&gate))
+        sched_yield();
+}
+
+/* Brief until it is told to leave: then it waits on another executor for what only its own one's place can do. */
+static void depart(const thrum_buffer *b, const void *arg)
+{
+    ++*(long *)b[0].ptr;
+    (void)arg;
+    for (int64_t until = now() + BODY_NS; now() < until;)
+        continue;
+    note_thread();
+    if (!atomic_exchange(&departs, false))
+        return;
+    thrum_handle *here_then = thrum_submit(at_home, open_gate, NULL);
+    thrum_handle *there = thrum_submit(abroad, await_gate, NULL);
+    thrum_wait(there);
+    thrum_wait(here_then);
+    thrum_release(there);
+    thrum_release(here_then);
+}
+
+static const thrum_codelet departing = {.name = "departing", .cpu = depart};
+
+TEST(a_task_that_leaves_its_executor_leaves_the_place_to_others)
+{
+    world w;
+    begin(&w, &(thrum_config){.workers = 1});
+    at_home = w.ex;
+    abroad = thrum_executor_new(&(thrum_config){.workers = 1});
+    atomic_store(&here, 0);
+    for (int i = 0; i < 30 * MANY && atomic_load(&here) < MANY / 2; i++)
+        assert_int_equal(thrum_insert(w.flow, &departing, THRUM_RW(w.data)), 0);
+    for (int round = 0; round < 50; round++) {
+        atomic_store(&gate, false);
+        atomic_store(&departs, true);
+        for (int i = 0; i < 100; i++)
+            assert_int_equal(thrum_insert(w.flow, &departing, THRUM_RW(w.data)), 0);
+    }
+    assert_int_equal(thrum_flow_wait(w.flow), 0);
+    assert_true(atomic_load(&gate));
+    assert_int_equal(thrum_executor_free(abroad), 0);
+    end(&w);
+}
+
 TEST(handles_acquired_elsewhere_are_waited_for)
 {
     world w;
@@ -336,6 +448,8 @@ int main(void)
         cmocka_unit_test(tasks_begin_though_whoever_inserted_them_does_not_come_back),
         cmocka_unit_test(whoever_has_other_things_to_do_leaves_tasks_to_the_worker),
         cmocka_unit_test(others_get_their_turn_meanwhile),
+        cmocka_unit_test(one_thread_at_a_time_has_the_place),
+        cmocka_unit_test(a_task_that_leaves_its_executor_leaves_the_place_to_others),
         cmocka_unit_test(handles_acquired_elsewhere_are_waited_for),
         cmocka_unit_test(tasks_insert_too),
         cmocka_unit_test(a_task_that_fails_fails_the_flow_whoever_runs_it),
