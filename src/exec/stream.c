@@ -55,7 +55,7 @@ enum { HELP_FROM = 512, HELP_UNTIL = 256 }; /* ready jobs in the feeder's deque 
 enum { TIMED_EACH = 32 };                   /* of the times that a worker takes up jobs */
 enum { BATCHES_PER_CLOCK = 4 };
 enum { MAKE_WAY_NS = 200000 };
-enum { SITTER_NS = 1000000, SITTER_PACES = 32 }; /* longer jobs are for others */
+enum { SITTER_NS = 200000, SITTER_PACES = 32 }; /* longer jobs are for others */
 enum { CALLS_PER_CLOCK = 16 };
 enum { IN_VAIN_MOST = 127 };
 enum { LEARN_NS = 300000 };
@@ -549,10 +549,15 @@ static bool knows_jobs(const thrum__stream *stream)
     return false;
 }
 
+static bool jobs_are_long(const thrum__stream *stream)
+{
+    return atomic_load_explicit(&stream->run->turn, memory_order_relaxed) >= SITTER_NS;
+}
+
 /* Whoever found nothing for itself does not ask a worker to make way again and again; nor while nothing is known of jobs. */
 static bool declines(thrum__stream *stream)
 {
-    if (stream->declines == 0 && knows_jobs(stream))
+    if (stream->declines == 0 && knows_jobs(stream) && !jobs_are_long(stream))
         return false;
     if (stream->declines == 0)
         stream->declines = IN_VAIN_MOST;

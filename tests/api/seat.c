@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum { WORKERS = 2, CELLS = 8, MANY = SANITIZED_THREAD ? 1000 : 3000, ROUNDS = SANITIZED_THREAD ? 15 : 60 };
-enum { BODY_NS = 15000, MEET_NS = 4000000 };
+enum { BODY_NS = 15000, MEET_NS = 2000000 };
 
 static int64_t now(void)
 {
