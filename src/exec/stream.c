@@ -629,7 +629,7 @@ static void prefetch_neighbours(const thrum__job *job)
 
 /* The job is in its handles' order already, as any other is: whoever inserts elsewhere meanwhile waits for it. False: somebody else
  * has to run it. If that is so because somebody has the place, jobs will be behind each other there. */
-static __attribute__((noinline)) bool run_at_once(thrum__stream *stream, thrum__job *job)
+bool thrum__stream_run(thrum__stream *stream, thrum__job *job)
 {
     if (job->kind != THRUM__JOB_CODELET || !thrum__at_once_is_brief(&stream->at_once, job->codelet))
         return false;
@@ -652,22 +652,24 @@ static __attribute__((noinline)) bool run_at_once(thrum__stream *stream, thrum__
     return true;
 }
 
-bool thrum__stream_put_plain(thrum__stream *stream, thrum__job *job)
+void thrum__stream_put_plain(thrum__stream *stream, thrum__job *job)
 {
-    if (stream->at_once.on && run_at_once(stream, job))
-        return true;
-    if (stream->feeder)
-        push(stream->feeder, stream->run, job);
-    else
+    if (!stream->feeder)
         put_to_post(job);
-    return false;
+    else
+        push(stream->feeder, stream->run, job);
+}
+
+const bool *thrum__stream_runs_at_once(const thrum__stream *stream)
+{
+    return &stream->at_once.on;
 }
 
 void thrum__stream_put(thrum__stream *stream, thrum__job *job)
 {
     if (goes_by_post(job))
         put_to_post(job);
-    else
+    else if (!stream->at_once.on || !thrum__stream_run(stream, job))
         thrum__stream_put_plain(stream, job);
 }
 

@@ -22,8 +22,11 @@ int thrum__stream_begin(thrum__stream *stream, thrum__job_owner *owner);
 /* A job is ready. By the thread that inserts, which may run it here and now. */
 void thrum__stream_put(thrum__stream *stream, thrum__job *job);
 
-/* The same for one that has no terms. True: it was run, and has ended. */
-bool thrum__stream_put_plain(thrum__stream *stream, thrum__job *job);
+/* The same for one that has no terms. Before that, while *thrum__stream_runs_at_once (sched/at_once.h): runs it here and now, true, or
+ * false: it is to be put. */
+void thrum__stream_put_plain(thrum__stream *stream, thrum__job *job);
+bool thrum__stream_run(thrum__stream *stream, thrum__job *job);
+const bool *thrum__stream_runs_at_once(const thrum__stream *stream);
 
 /* A job is ready, made so by another that has just ended in this thread, or by anything else. It goes to the worker's own deque
  * if that is at work for the same run; else it is posted. For the latter it must hold a strand. */

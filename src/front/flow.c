@@ -101,6 +101,7 @@ thrum_flow *thrum_flow_new(thrum_executor *ex)
         thrum__free(flow);
         return NULL;
     }
+    flow->runs_at_once = thrum__stream_runs_at_once(flow->stream);
     return flow;
 }
 
@@ -494,13 +495,21 @@ static enum plain_outcome insert_plain(thrum_flow *flow, const thrum_codelet *co
 
 /* A job that has been run already, and ended, in the thread that inserted it. While its handles, and the job, are in the core's first
  * cache it costs little to forget it; and then the next one, which gets its memory, is there as well. Only where the lock is free. */
-static void take_back(thrum_flow *flow, thrum__job *job)
+static __attribute__((noinline)) void take_back(thrum_flow *flow, thrum__job *job)
 {
     if (!thrum__favour_enter(&flow->space->lock))
         return;
     thrum__order_forget_newest(job);
     thrum__store_take_back(&flow->store, job);
     thrum__favour_leave(&flow->space->lock);
+}
+
+static inline void put_plain(thrum_flow *flow, thrum__job *job)
+{
+    if (__builtin_expect(*flow->runs_at_once, 0) && thrum__stream_run(flow->stream, job))
+        take_back(flow, job);
+    else
+        thrum__stream_put_plain(flow->stream, job);
 }
 
 /* All that can go wrong does so before anything changes, but for groups that were closed, which does no harm. The items are read
@@ -570,8 +579,8 @@ int thrum_insert_items(thrum_flow *flow, const thrum_codelet *codelet, const thr
         thrum__flow_unlock(flow);
     } else {
         thrum__favour_give(&flow->space->lock, flow->entered);
-        if (outcome == PLAIN_READY && thrum__stream_put_plain(flow->stream, job))
-            take_back(flow, job);
+        if (outcome == PLAIN_READY)
+            put_plain(flow, job);
     }
     if (__builtin_expect(err, 0))
         return thrum__flow_fail(flow, err);

@@ -34,10 +34,11 @@ struct thrum_flow {
     thrum__job_owner owner;
     thrum__space *space;
     thrum__stream *stream;
-    bool begun;   /* the stream takes jobs */
-    bool reduces; /* some of its jobs since then have reduced */
-    bool entered; /* how the space's lock was taken; while it is held */
-    int code;     /* the first error of an insertion */
+    const bool *runs_at_once; /* the stream's */
+    bool begun;               /* the stream takes jobs */
+    bool reduces;             /* some of its jobs since then have reduced */
+    bool entered;             /* how the space's lock was taken; while it is held */
+    int code;                 /* the first error of an insertion */
     size_t window;
     size_t room;     /* up to so many jobs may be open until one looks again; at most the window */
     int64_t wait_ns; /* how long room was waited for, the last times */

@@ -12,9 +12,11 @@ void thrum__lease_grant(thrum__leased *leased, thrum__lease *lease)
 }
 
 /* Who clears `granted` passes the barrier before giving the thing back: the next one need not. */
-bool thrum__lease_end_slow(thrum__leased *leased)
+bool thrum__lease_end(thrum__leased *leased)
 {
     thrum__lease *lease = atomic_load_explicit(&leased->to, memory_order_relaxed);
+    if (!lease)
+        return true;
     if (atomic_load_explicit(&lease->granted, memory_order_acquire)) {
         atomic_store_explicit(&lease->granted, false, memory_order_release);
         thrum__barrier_heavy();

@@ -40,12 +40,7 @@ typedef struct thrum__leased {
 void thrum__lease_grant(thrum__leased *leased, thrum__lease *lease);
 
 /* By whoever has the thing. False: the lessee is inside still, so it has not; ask again, or give it back. */
-bool thrum__lease_end_slow(thrum__leased *leased);
-static inline bool thrum__lease_end(thrum__leased *leased)
-{
-    return __builtin_expect(!atomic_load_explicit(&leased->to, memory_order_relaxed), 1) ||
-           thrum__lease_end_slow(leased);
-}
+bool thrum__lease_end(thrum__leased *leased);
 
 /* By the lessee, outside: so that ending it costs nobody anything. */
 static inline void thrum__lease_give_up(thrum__lease *lease)
