@@ -29,13 +29,15 @@ typedef struct thrum_flow thrum_flow;
 /* NULL on failure. */
 THRUM_API thrum_flow *thrum_flow_new(thrum_executor *ex);
 
-/* Adds a task: thrum_insert(flow, &codelet, item, ...), items as in codelet.h. It may begin at once, small ones in the
- * calling thread if callers help (executor.h), and on an executor with one worker also those of codelets whose tasks in this flow
- * have taken less than 4 ms so far. So a task that waits for what the inserting thread does later needs a codelet of its own, or
- * callers that do not help. 0 or an error, which the flow keeps: later insertions do nothing and waiting returns it. Errors found here: a handle of another executor or NULL, the
- * same handle twice with one of them writing, reading what nobody has written, writing parts that overlap, a handle that is
- * partitioned, a codelet without an implementation for any worker, no memory. Where too many tasks are under way (the window), it first waits,
- * and helps meanwhile if it may. */
+/* Adds a task: thrum_insert(flow, &codelet, item, ...), items as in codelet.h. It may begin at once, and if callers help (executor.h) an
+ * insertion may run it or others of the flow in the calling thread: small ones; on an executor with one worker those of codelets whose
+ * tasks in this flow have taken less than 4 ms so far; and where more than 128 tasks a worker are under way, those of codelets whose
+ * tasks have taken less than 0.2 ms so far. So a task that waits for what the inserting thread does later needs a codelet of its own, or
+ * callers that do not help. Where too many tasks are under way (the window), it first waits.
+ *
+ * 0 or an error, which the flow keeps: later insertions do nothing and waiting returns it. Errors found here: a handle of another
+ * executor or NULL, the same handle twice with one of them writing, reading what nobody has written, writing parts that overlap, a
+ * handle that is partitioned, a codelet without an implementation for any worker, no memory. */
 THRUM_API int thrum_insert_items(thrum_flow *flow, const thrum_codelet *codelet, const thrum_item *items, size_t count);
 #ifndef __cplusplus
 #define thrum_insert(flow, codelet, ...)                                                                               \

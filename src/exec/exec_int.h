@@ -34,6 +34,7 @@
 #include "base/fault.h"
 #include "conc/deque.h"
 #include "conc/ring.h"
+#include "exec/seat.h"
 #include "model/data.h"
 #include "model/graph.h"
 #include "model/terms.h"
@@ -198,6 +199,7 @@ struct worker {
     thrum__run *run;           /* of the graph's task that runs; NULL outside such */
     uint64_t iteration;        /* of the task that runs, in a pipelined run */
     uint32_t strands;          /* times that it took up jobs of streams; wraps around */
+    uint32_t calls;            /* of jobs that may be timed; likewise */
     struct thrum__job *urgent; /* jobs that it has made ready and does next: see stream.c */
     domain *domain;
     int depth;        /* modules that it is in the middle of */
@@ -211,6 +213,7 @@ struct worker {
     bool stands;          /* at the domain's hand-over: see handle.c */
     bool at_home;         /* its domain is the first: where sources and tasks without terms run */
     bool borrows;         /* guests: their place is that of a worker that naps */
+    bool lends;           /* its place to a thread that inserts: see seat.c */
     thrum__lease *leases; /* guests: their place is the only one, by this lease; NULL: not by a lease */
     int index;
     enum worker_kind kind;
@@ -248,6 +251,7 @@ struct worker {
     _Atomic uint32_t taken;                      /* guests: in use by a thread */
     _Atomic bool watches, called;                /* it waits in a source; it is to come: see event_source.c */
     _Atomic bool asleep;                         /* or about to be; for those who want this very worker */
+    _Atomic bool rests;                          /* likewise, since it lends its place: see seat.c */
     post_list posts;                             /* tasks that are pinned to it */
     int64_t use_began; /* when a run began in which it looks at what it has of its core: see crowd.c */
     thrum__core_use use;
@@ -286,6 +290,7 @@ struct domain {
     thrum__run *open;         /* runs with sources that nobody has, the newest last */
     post_list posts[POST_LEVELS];
     _Atomic uint32_t pinned; /* posts in the workers' own lists */
+    seat seat;
 };
 
 /* Names of graphs that ran, kept for the trace. */
@@ -811,6 +816,8 @@ void thrum__stand_down_busy(worker *w);
 void thrum__wait_as(worker *w, thrum_handle *handle, bool in_task);
 /* The same for one thing that there is to do; false: nothing. */
 bool thrum__help_once(worker *w, thrum_handle *handle, bool in_task);
+/* Some of what the handle stands for. */
+bool thrum__find_for(worker *w, thrum_handle *handle, found *f);
 /* The same with whatever there is to do. */
 void thrum__wait_open_as(worker *w, thrum_handle *handle, bool in_task);
 /* The task that `self` runs, if any, is going to wait for the handle. */

@@ -366,6 +366,7 @@ static bool enter_free_place(domain *d)
 worker *thrum__guest_enter(thrum_executor *ex, bool anyway)
 {
     bool borrows = false;
+    thrum__seat_leave(&ex->cpu);
     if (anyway)
         thrum__enter_anyway(&ex->cpu);
     else if (!enter_free_place(&ex->cpu) && !(borrows = borrow_only_place(ex)))

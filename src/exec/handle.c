@@ -722,6 +722,11 @@ static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool ope
     }
 }
 
+bool thrum__find_for(worker *w, thrum_handle *handle, found *f)
+{
+    return find_for(w, handle, false, f);
+}
+
 bool thrum__help_once(worker *w, thrum_handle *handle, bool in_task)
 {
     bool any = w->ex->threadless && !in_task;

@@ -172,6 +172,8 @@ static void post_to_worker(worker *target, thrum__post *post)
     wake_target_locked(d, target);
     if (!atomic_load_explicit(&target->asleep, memory_order_relaxed))
         poke_waiter_locked(post);
+    if (atomic_load_explicit(&target->rests, memory_order_seq_cst))
+        thrum__seat_ring(&d->seat);
     thrum__lock_give(&d->lock);
 }
 

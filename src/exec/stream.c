@@ -29,6 +29,7 @@
 #include "base/alloc.h"
 #include "sched/at_once.h"
 #include "sys/clock.h"
+#include "sys/stack.h"
 
 #include <sched.h>
 
@@ -40,8 +41,11 @@ struct thrum__stream {
     thrum__job_owner *owner;
     thrum_task adopt; /* posted with the token: whoever takes it drains the feeder */
     thrum__post post;
-    int64_t pace; /* of its last run: see note_pace */
-    bool alone;   /* there is one place for all, and whoever inserts may have it */
+    int64_t pace;               /* of its last run: see note_pace */
+    bool seated;                /* whoever inserts has the executor's seat (seat.c), and is away: */
+    uint32_t ticket;            /* this brings it back */
+    uint32_t in_vain, declines; /* times that it sat down and found nothing for itself; it does not try so many times */
+    bool alone;                 /* there is one place for all, and whoever inserts may have it */
     uint32_t batches;
     uint32_t row; /* jobs in a row for which it took the place */
     thrum__at_once at_once;
@@ -51,6 +55,10 @@ enum { HELP_FROM = 512, HELP_UNTIL = 256 }; /* ready jobs in the feeder's deque 
 enum { TIMED_EACH = 32 };                   /* of the times that a worker takes up jobs */
 enum { BATCHES_PER_CLOCK = 4 };
 enum { MAKE_WAY_NS = 200000 };
+enum { SITTER_NS = 200000, SITTER_PACES = 32 }; /* longer jobs are for others */
+enum { CALLS_PER_CLOCK = 16 };
+enum { IN_VAIN_MOST = 127 };
+enum { LEARN_NS = 300000 };
 #ifdef THRUM_CHECKS
 enum { LEASE_ROW = 4 }; /* so that tests see it change */
 #else
@@ -151,7 +159,7 @@ int thrum__stream_begin(thrum__stream *stream, thrum__job_owner *owner)
     owner->root = handle->root;
     owner->run = run;
     stream->owner = owner;
-    time_jobs(stream, stream->alone);
+    time_jobs(stream, stream->feeder);
     return 0;
 }
 
@@ -277,15 +285,41 @@ static thrum_task *next_urgent(worker *w, const thrum__run *run)
     return &sorted->task;
 }
 
-/* Urgent ones come first, also those that are posted. How many there were. */
+/* Urgent ones come first, also those that are posted. */
+static inline thrum_task *next_of(worker *w, thrum__run *run, int64_t base)
+{
+    thrum_task *task = __builtin_expect(w->urgent != NULL, 0) ? next_urgent(w, run) : thrum__post_take_urgent(w, run);
+    return task ? task : pop(w, base);
+}
+
+/* How many there were. */
 static inline int64_t run_from(worker *w, thrum__run *run, thrum_task *task, int64_t base)
 {
     int64_t count = 0;
     for (; task; count++) {
         task->fn.plain(task->arg);
-        task = __builtin_expect(w->urgent != NULL, 0) ? next_urgent(w, run) : thrum__post_take_urgent(w, run);
-        if (!task)
-            task = pop(w, base);
+        task = next_of(w, run, base);
+    }
+    return count;
+}
+
+/* All that the worker has goes to the post: it makes way for somebody. */
+static void give_away(worker *w, const thrum__run *run, int64_t base)
+{
+    thrum_task *task = w->urgent ? next_urgent(w, run) : pop(w, base);
+    for (; task; task = pop(w, base))
+        put_to_post((thrum__job *)task);
+}
+
+/* The same as run_from for a worker that may be asked to make way. */
+static inline int64_t run_politely(worker *w, thrum__run *run, thrum_task *task, int64_t base)
+{
+    int64_t count = 0;
+    for (; task; count++) {
+        task->fn.plain(task->arg);
+        if (__builtin_expect(thrum__seat_is_asked(&w->domain->seat), 0) && thrum__seat_lend(w))
+            give_away(w, run, base);
+        task = next_of(w, run, base);
     }
     return count;
 }
@@ -304,7 +338,7 @@ static void note_pace(thrum__run *run, int64_t began, int64_t count)
 
 static int64_t run_timed(worker *w, thrum__run *run, thrum_task *task, int64_t base)
 {
-    int64_t began = thrum__now(), count = run_from(w, run, task, base);
+    int64_t began = thrum__now(), count = run_politely(w, run, task, base);
     note_pace(run, began, count);
     return count;
 }
@@ -344,10 +378,12 @@ void thrum__stream_work(worker *w, thrum__run *run, thrum_task *first)
     w->run = run;
     int64_t base = thrum__deque_bottom_owner(&w->deque);
     sit_down(w, run);
-    if (w->strands++ % TIMED_EACH == 0)
+    if (outer || outer_run)
+        run_from(w, run, first, base);
+    else if (w->strands++ % TIMED_EACH == 0)
         run_timed(w, run, first, base);
     else
-        run_from(w, run, first, base);
+        run_politely(w, run, first, base);
     stand_up(w, run);
     w->root = outer;
     w->run = outer_run;
@@ -398,19 +434,161 @@ static void adopt(void *arg)
     drain(thrum__self, arg, 0);
 }
 
-/* The calling thread as a worker, if it is one or may be one now. */
-static worker *enter(thrum_executor *ex)
+/* ---- Whoever inserts, at work ------------------------------------------------------------------------------------ */
+
+static bool may_sit(const thrum__stream *stream)
 {
+    return stream->feeder && !stream->alone && !stream->ex->threadless && !thrum__self;
+}
+
+/* The calling thread, which is no worker, takes up work as the feeder, whose deque it owns anyway: with the seat. */
+static bool sit(thrum__stream *stream)
+{
+    worker *feeder = stream->feeder;
+    bool back = stream->seated && thrum__seat_resume(feeder->domain, stream->ticket);
+    if (!back && !thrum__seat_ask(feeder->domain))
+        return false;
+    stream->seated = true;
+    feeder->spawn.low = thrum__own_stack.limit;
+    thrum__self = feeder;
+    return true;
+}
+
+static void pause(thrum__stream *stream)
+{
+    thrum__self = NULL;
+    stream->seated = thrum__seat_pause(stream->feeder, &stream->ticket);
+}
+
+static void rise(thrum__stream *stream)
+{
+    thrum__self = NULL;
+    stream->seated = false;
+    thrum__seat_return(stream->feeder);
+}
+
+/* The calling thread as a worker, if it is one or may be one now. */
+static worker *enter(thrum__stream *stream)
+{
+    thrum_executor *ex = stream->ex;
     worker *self = thrum__self;
     if (self && self->ex == ex)
         return self->at_home ? self : NULL;
+    if (stream->seated && sit(stream))
+        return stream->feeder;
     return ex->callers_help ? thrum__guest_enter(ex, false) : NULL;
 }
 
-static void leave(worker *w, const worker *self)
+static void leave(thrum__stream *stream, worker *w, const worker *self)
 {
-    if (w && w != self)
+    if (w && w == stream->feeder)
+        pause(stream);
+    else if (w && w != self)
         thrum__guest_leave(w);
+}
+
+/* Others have some hundred jobs to run while whoever inserts is at one: so it must not be longer than many of those. And it must not
+ * wait for whoever inserts: only codelets are taken of which jobs have been seen to end. */
+static bool suits_sitter(const thrum__stream *stream, const thrum__job *job)
+{
+    int64_t pace = atomic_load_explicit(&stream->run->turn, memory_order_relaxed);
+    int64_t most = pace > 0 && pace < SITTER_NS / SITTER_PACES ? pace * SITTER_PACES : SITTER_NS;
+    int64_t ns = job->kind == THRUM__JOB_CODELET ? thrum__at_once_ns(&stream->at_once, job->codelet) : 0;
+    return ns > 0 && ns < most;
+}
+
+/* Runs it, or leaves it to others. */
+static bool run_if_suitable(const thrum__stream *stream, thrum_task *task)
+{
+    thrum__job *job = (thrum__job *)task;
+    bool suits = suits_sitter(stream, job);
+    if (suits)
+        task->fn.plain(task->arg);
+    else
+        put_to_post(job);
+    return suits;
+}
+
+/* One job of the stream that somebody else has, or that was posted. Its strand is not the last: the token is there. */
+static bool run_another(worker *w, const thrum__stream *stream)
+{
+    found f;
+    if (!thrum__find_for(w, stream->handle, &f))
+        return false;
+    if (f.kind != FOUND_TASK || f.run != stream->run) {
+        thrum__perform(w, &f);
+        return true;
+    }
+    bool suits = run_if_suitable(stream, f.task);
+    atomic_fetch_sub_explicit(&f.run->strands, 1, memory_order_release);
+    return suits;
+}
+
+/* How many it has run: `most`, or fewer if there are no more for it. */
+static size_t run_some(worker *w, const thrum__stream *stream, size_t most)
+{
+    size_t count = 0;
+    for (bool more = true; more && count < most;) {
+        thrum_task *task = next_of(w, stream->run, 0);
+        if (task)
+            count += run_if_suitable(stream, task);
+        else
+            count += more = run_another(w, stream);
+    }
+    return count;
+}
+
+/* Until a job has ended, but not long: whoever is far ahead by then would be so for the rest of the flow. */
+static bool knows_jobs(const thrum__stream *stream)
+{
+    for (int64_t now = thrum__now(), until = now + LEARN_NS; now < until; now = thrum__now()) {
+        if (atomic_load_explicit(&stream->at_once.calls, memory_order_relaxed) > 0)
+            return true;
+        sched_yield();
+    }
+    return false;
+}
+
+static bool jobs_are_long(const thrum__stream *stream)
+{
+    return atomic_load_explicit(&stream->run->turn, memory_order_relaxed) >= SITTER_NS;
+}
+
+/* Whoever found nothing for itself does not ask a worker to make way again and again; nor while nothing is known of jobs. */
+static bool declines(thrum__stream *stream)
+{
+    if (stream->declines == 0 && knows_jobs(stream) && !jobs_are_long(stream))
+        return false;
+    if (stream->declines == 0)
+        stream->declines = IN_VAIN_MOST;
+    stream->declines--;
+    return true;
+}
+
+static void decide_to_stay(thrum__stream *stream, bool stays)
+{
+    stream->in_vain = stays ? 0 : stream->in_vain < IN_VAIN_MOST ? 2 * stream->in_vain + 1 : IN_VAIN_MOST;
+    stream->declines = stream->in_vain;
+    if (stays)
+        pause(stream);
+    else
+        rise(stream);
+}
+
+size_t thrum__stream_work_some(thrum__stream *stream, size_t most)
+{
+    if (!may_sit(stream) || declines(stream) || !sit(stream))
+        return 0;
+    worker *w = stream->feeder;
+    w->root = stream->run->root;
+    w->run = stream->run;
+    size_t count = run_some(w, stream, most);
+    if (w->urgent) /* it is away now: others must find them */
+        put_to_post((thrum__job *)next_urgent(w, stream->run));
+    w->root = NULL;
+    w->run = NULL;
+    decide_to_stay(stream, count > 0);
+    return count;
 }
 
 /* ---- Inserting ---------------------------------------------------------------------------------------------------- */
@@ -500,11 +678,11 @@ bool thrum__stream_help(thrum__stream *stream)
     worker *self = thrum__self;
     if (stream->ex->space.places)
         return thrum__place_help(stream->ex->space.places);
-    worker *w = enter(stream->ex);
+    worker *w = enter(stream);
     bool any = w && stream->feeder && drain(w, stream, thrum__deque_words(&stream->feeder->deque) / 2);
     if (w && !any)
         any = thrum__help_once(w, stream->handle, w == self);
-    leave(w, self);
+    leave(stream, w, self);
     return any;
 }
 
@@ -574,14 +752,15 @@ bool thrum__stream_lighten(thrum__stream *stream, uint32_t accesses, int inserti
         return way == THRUM__CATCH_UP && !catch_up_inside(stream);
     }
     bool small = mark_small(feeder, stream->run, accesses);
+    time_jobs(stream, stream->alone || !small);
     if (small)
         thrum__door_close(feeder);
     if (thrum__deque_words(&feeder->deque) < (small ? 1 : HELP_FROM))
         return false;
-    worker *self = thrum__self, *w = enter(stream->ex);
+    worker *self = thrum__self, *w = enter(stream);
     if (w)
         drain(w, stream, small ? 0 : HELP_UNTIL);
-    leave(w, self);
+    leave(stream, w, self);
     return false;
 }
 
@@ -653,13 +832,16 @@ void thrum__stream_end(thrum__stream *stream)
     if (stream->feeder)
         thrum__lease_give_up(&stream->feeder->lease);
     thrum__note_awaited(handle, self);
-    worker *w = enter(stream->ex);
-    if (w && w != self && !stream->alone)
+    worker *w = enter(stream);
+    if (w && w != self && w != stream->feeder && !stream->alone)
         show_core(stream, w);
     give_token(stream, w);
     if (w && w != self)
         thrum__wait_as(w, handle, false);
-    leave(w, self);
+    if (w && w == stream->feeder)
+        rise(stream);
+    else
+        leave(stream, w, self);
     thrum_wait(handle);
 }
 
@@ -682,12 +864,20 @@ static void watched_call(worker *w, const thrum__job *job, thrum_kernel_fn *kern
     thrum__watch_end(w, &watch);
 }
 
+/* Where there are several workers, few are timed: what is known goes from core to core. */
+static bool is_timed(worker *w, thrum__at_once *times, const thrum_codelet *codelet)
+{
+    if (w->domain->life.limit == 1)
+        return thrum__at_once_times(times, codelet);
+    return w->calls++ % CALLS_PER_CLOCK == 0 || thrum__at_once_ns(times, codelet) == 0;
+}
+
 /* Watched, or timed, or both. */
 static __attribute__((noinline)) void call_with_care(worker *w, const thrum__job *job, thrum_kernel_fn *kernel,
                                                      const thrum_buffer *buffers, bool watched)
 {
     thrum__at_once *times = atomic_load_explicit(&job->owner->times, memory_order_relaxed);
-    int64_t began = times && thrum__at_once_times(times, job->codelet) ? thrum__now() : 0;
+    int64_t began = times && is_timed(w, times, job->codelet) ? thrum__now() : 0;
     if (watched)
         watched_call(w, job, kernel, buffers);
     else

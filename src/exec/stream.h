@@ -40,6 +40,10 @@ void thrum__stream_let_go(thrum__job_owner *owner);
  * waited for): false if there was none, or it may not. */
 bool thrum__stream_help(thrum__stream *stream);
 
+/* The same as one of the workers, one of which makes way for the calling thread (exec/seat.h), so many at most: how many. 0: there is
+ * none to be run now, or it may not: the caller is a worker, callers do not help, or another one has the seat. */
+size_t thrum__stream_work_some(thrum__stream *stream, size_t most);
+
 /* Sleeps. Where the caller is a worker, others take its place meanwhile. */
 void thrum__stream_nap(int64_t ns);
 

@@ -583,6 +583,8 @@ static void work_while_there_is_some(worker *w, found *f)
         } else {
             thrum__perform(w, f);
         }
+        if (__builtin_expect(w->lends || thrum__seat_is_asked(&d->seat), 0) && (w->lends || thrum__seat_lend(w)))
+            thrum__seat_await(w);
     } while (!atomic_load_explicit(&w->domain->stop, memory_order_relaxed) && !must_make_way(d) && thrum__find(w, f));
     thrum__life_start_search(&d->life);
 }

@@ -39,6 +39,31 @@ int thrum__flow_fail(thrum_flow *flow, int code)
     return code;
 }
 
+/* ---- Room --------------------------------------------------------------------------------------------------------- */
+
+#ifdef THRUM_CHECKS
+enum { LIGHTEN_EACH = 8, AHEAD_PER_WORKER = 8, AHEAD_STEP = 4 }; /* so that short tests come there too */
+#else
+enum { LIGHTEN_EACH = 64, AHEAD_PER_WORKER = 128, AHEAD_STEP = 64 };
+#endif
+
+/* Whoever inserts is so far ahead of those who run jobs that it does better to run some too. The fewer are open, the closer they are
+ * run to the order of insertion, and to what is in the caches (docs/benchmarking.md); but everybody should find some. */
+static size_t ahead_of(const thrum_flow *flow)
+{
+    size_t ahead = (size_t)thrum_executor_workers(flow->owner.ex) * AHEAD_PER_WORKER;
+    return ahead < flow->window ? ahead : flow->window;
+}
+
+/* How many may be open until make_room is called. */
+static void set_room(thrum_flow *flow, size_t at_least)
+{
+    size_t room = ahead_of(flow);
+    if (room < at_least)
+        room = at_least;
+    flow->room = room < flow->window ? room : flow->window;
+}
+
 /* ---- Making ------------------------------------------------------------------------------------------------------- */
 
 thrum_flow *thrum__flow_alloc(thrum_executor *ex, const char *what)
@@ -54,6 +79,7 @@ thrum_flow *thrum__flow_alloc(thrum_executor *ex, const char *what)
     flow->owner.ex = space->ex;
     flow->owner.ended = thrum__flow_ended;
     flow->window = (size_t)thrum__option_number(THRUM__OPT_WINDOW);
+    set_room(flow, 0);
     return flow;
 }
 
@@ -95,6 +121,7 @@ int thrum_flow_set_window(thrum_flow *flow, size_t tasks)
         return thrum__fault(THRUM_EINVAL, "thrum_flow_set_window: a window of %zu tasks, but it needs at least 2",
                             tasks);
     flow->window = tasks;
+    set_room(flow, 0);
     return 0;
 }
 
@@ -106,21 +133,14 @@ uint64_t thrum_flow_count(const thrum_flow *flow)
 /* ---- The window --------------------------------------------------------------------------------------------------- */
 
 enum { LOOKS = 100, NAP_NS = 50000, NAP_MOST_NS = 2000000 };
-#ifdef THRUM_CHECKS
-enum { LIGHTEN_EACH = 8 }; /* so that short tests come there too */
-#else
-enum { LIGHTEN_EACH = 64 };
-#endif
 enum { PLAIN_MOST = 64 }; /* accesses that are read in one pass */
 
-/* Whoever naps and looks takes a core from a worker each time, so it naps longer the longer it has waited. Half of that at most:
- * the other half of the window lasts as long as this one takes, so nobody runs out of jobs meanwhile. */
-static void nap(int64_t *since)
+/* Whoever naps and looks takes a core from a worker each time. So it naps for nearly as long as it had to wait the last time, and
+ * then a little at a time. */
+static void nap(const thrum_flow *flow, int64_t waited)
 {
-    int64_t now = thrum__now();
-    if (*since == 0)
-        *since = now;
-    int64_t ns = (now - *since) / 2;
+    int64_t rest = flow->wait_ns * 7 / 8 - waited, little = waited / 8;
+    int64_t ns = rest > little ? rest : little;
     thrum__stream_nap(ns < NAP_NS ? NAP_NS : ns > NAP_MOST_NS ? NAP_MOST_NS : ns);
 }
 
@@ -128,7 +148,7 @@ static void nap(int64_t *since)
 static void wait_for_room(thrum_flow *flow)
 {
     size_t enough = flow->window - flow->window / 2;
-    int64_t since = 0;
+    int64_t since = thrum__now();
     for (int looks = 0;; looks++) {
         thrum__store_look(&flow->store);
         if (flow->store.open < enough)
@@ -136,11 +156,31 @@ static void wait_for_room(thrum_flow *flow)
         if (thrum__stream_help(flow->stream))
             looks = 0;
         else if (looks > LOOKS)
-            nap(&since);
+            nap(flow, thrum__now() - since);
         else
             thrum__relax();
     }
+    flow->wait_ns = (flow->wait_ns + thrum__now() - since) / 2;
     thrum__stream_waited(flow->stream);
+}
+
+/* Runs jobs, as far as there are some to run. */
+static void work_off(thrum_flow *flow)
+{
+    size_t ahead = ahead_of(flow), enough = ahead - ahead / 4, workers = (size_t)thrum_executor_workers(flow->owner.ex);
+    do
+        thrum__store_look(&flow->store);
+    while (flow->store.open >= enough &&
+           thrum__stream_work_some(flow->stream, (flow->store.open - enough) / workers + 1) > 0);
+}
+
+/* If all that are open wait for those that run, some more are inserted, among which there may be others. */
+static __attribute__((noinline)) void make_room(thrum_flow *flow)
+{
+    work_off(flow);
+    if (flow->store.open >= flow->window)
+        wait_for_room(flow);
+    set_room(flow, flow->store.open + AHEAD_STEP);
 }
 
 /* Until all jobs have ended, as long as some do: one of them may wait for what this thread does next. */
@@ -510,8 +550,8 @@ static inline int enter(thrum_flow *flow)
     if (__builtin_expect(flow->code || !flow->begun || thrum__root_code(flow->owner.root), 0) &&
         (err = enter_first(flow)))
         return err;
-    if (__builtin_expect(flow->store.open >= flow->window, 0))
-        wait_for_room(flow);
+    if (__builtin_expect(flow->store.open >= flow->room, 0))
+        make_room(flow);
     flow->entered = thrum__favour_take(&flow->space->lock);
     return 0;
 }

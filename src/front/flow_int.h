@@ -40,6 +40,8 @@ struct thrum_flow {
     bool entered;             /* how the space's lock was taken; while it is held */
     int code;                 /* the first error of an insertion */
     size_t window;
+    size_t room;     /* up to so many jobs may be open until one looks again; at most the window */
+    int64_t wait_ns; /* how long room was waited for, the last times */
     uint64_t count;
     thrum__job_store store;
     thrum__job *ready, *last_ready;     /* inserted and ready; while the lock is held */

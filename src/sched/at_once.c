@@ -78,11 +78,17 @@ void thrum__at_once_note(thrum__at_once *once, const void *codelet, int64_t ns)
 }
 
 /* Read in the other order than written, and a wrong answer would be an estimate still. */
-bool thrum__at_once_is_brief(const thrum__at_once *once, const void *codelet)
+int64_t thrum__at_once_ns(const thrum__at_once *once, const void *codelet)
 {
     const thrum__known_codelet *known = &once->known[room_of(once, codelet)];
     int64_t ns = ns_of(known);
-    return is_of(known, codelet) && ns > 0 && ns < THRUM__BRIEF_NS;
+    return is_of(known, codelet) ? ns : 0;
+}
+
+bool thrum__at_once_is_brief(const thrum__at_once *once, const void *codelet)
+{
+    int64_t ns = thrum__at_once_ns(once, codelet);
+    return ns > 0 && ns < THRUM__BRIEF_NS;
 }
 
 /* ---- Deciding ----------------------------------------------------------------------------------------------------- */

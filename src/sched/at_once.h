@@ -13,6 +13,8 @@
  * Roles
  *   Whoever runs a job asks whether to time it, and notes how long it took. That is one thread at a time but for moments in which
  *   the place changes hands; those who meet there may lose a count. What they write is atomic, and relaxed: an estimate.
+ *   Where there are more places nobody runs jobs at once, but a thread that takes part (exec/seat.h) wants to know how long they take.
+ *   Workers then time a few, and do not ask.
  *   Whoever inserts looks and decides; what belongs to that is its own.
  */
 #ifndef THRUM_SCHED_AT_ONCE_H
@@ -54,6 +56,9 @@ typedef struct thrum__at_once {
 /* A job of the codelet is about to be called: whether to time it. */
 bool thrum__at_once_times(thrum__at_once *once, const void *codelet);
 void thrum__at_once_note(thrum__at_once *once, const void *codelet, int64_t ns);
+
+/* How long the codelet's jobs take; 0: none is known to have ended. */
+int64_t thrum__at_once_ns(const thrum__at_once *once, const void *codelet);
 
 /* Rule 1. */
 bool thrum__at_once_is_brief(const thrum__at_once *once, const void *codelet);
