@@ -7,16 +7,11 @@
 #include <string.h>
 
 /* So many that a run takes some tenths of a second: tiles each way, steps. */
-enum { TILES = 24, BLOCKS = 3, STEPS = 4, TIMING_STEPS = 16 };
+enum { TILES = 24, BLOCKS = 3, STEPS = 4 };
 
 static int extent(const struct anchor *a)
 {
     return a->tile * (a->app == ANCHOR_LIFE ? BLOCKS : TILES);
-}
-
-static int steps(const struct anchor *a)
-{
-    return a->where == ANCHOR_TIMING ? TIMING_STEPS : STEPS;
 }
 
 /* Where there is a choice of workers, a policy that weighs times. */
@@ -30,11 +25,8 @@ const char *sim_anchor_verb(enum anchor_app app)
     return app == ANCHOR_LIFE ? "life" : "cholesky";
 }
 
-static const char *const devices[] = {[ANCHOR_CORE] = NULL,
-                                      [ANCHOR_CORES] = NULL,
-                                      [ANCHOR_DEVICE] = "cpu:1,emu:1",
-                                      [ANCHOR_BOTH] = "cpu:1,emu:1",
-                                      [ANCHOR_TIMING] = "cpu:1,emu:1"};
+static const char *const devices[] = {
+    [ANCHOR_CORE] = NULL, [ANCHOR_CORES] = NULL, [ANCHOR_DEVICE] = "cpu:1,emu:1", [ANCHOR_BOTH] = "cpu:1,emu:1"};
 
 static char **add(char **to, const char *first, const char *second)
 {
@@ -60,15 +52,13 @@ void sim_anchor_words(const struct anchor *a, char *words[ANCHOR_WORDS], char nu
     at = add(at, life ? "--block" : "--tile", number(numbers[1], a->tile));
     at = add(at, "--repeat", a->quick && a->where <= ANCHOR_DEVICE ? "1" : "3"); /* what dmda weighs it learns first */
     if (life)
-        at = add(at, "--steps", number(numbers[2], steps(a)));
+        at = add(at, "--steps", number(numbers[2], STEPS));
     if (devices[a->where])
         at = add(at, "--devices", devices[a->where]);
     else
         at = add(at, "--workers", number(numbers[3], a->where == ANCHOR_CORES ? a->cores : 1));
     if (devices[a->where] && !life)
         at = add(at, "--on-device", "all");
-    if (a->where == ANCHOR_TIMING)
-        add(at, "--mode", "timing");
     if (a->where == ANCHOR_DEVICE)
         add(at, "--device-only", NULL);
 }
@@ -88,7 +78,7 @@ static thrum_workload *workload_of(const struct anchor *a)
     const char *on_device = devices[a->where] ? "all" : "none";
     return app_workload(sim_anchor_verb(a->app), &(struct app_workload_size){.n = (uint64_t)extent(a),
                                                                              .tile = (uint64_t)a->tile,
-                                                                             .steps = (uint64_t)steps(a),
+                                                                             .steps = STEPS,
                                                                              .on_device = on_device});
 }
 

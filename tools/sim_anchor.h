@@ -10,8 +10,8 @@
 
 #include <stdbool.h>
 
-/* Where it runs: on a core, on all cores, on an emulated device, on that and a core; on those in timing mode. */
-enum anchor_where { ANCHOR_CORE, ANCHOR_CORES, ANCHOR_DEVICE, ANCHOR_BOTH, ANCHOR_TIMING };
+/* Where it runs: on a core, on all cores, on an emulated device, on that and a core. */
+enum anchor_where { ANCHOR_CORE, ANCHOR_CORES, ANCHOR_DEVICE, ANCHOR_BOTH };
 
 enum anchor_app { ANCHOR_CHOLESKY, ANCHOR_LIFE, ANCHOR_APPS };
 

@@ -53,11 +53,10 @@ struct measured {
     bool quick, timing;
     struct shape shapes[SHAPES];
     int count;
-    double fresh; /* of a device's memory, for each byte */
+    double fresh, copy; /* of a device's memory, for each byte; of whoever asks for a copy */
     /* From whole runs, by application and kind: how many times as long its kernels take as they did alone, and by how much each other
      * worker makes that longer. */
     double slow[ANCHOR_APPS][KINDS], crowd[ANCHOR_APPS][KINDS];
-    double copy; /* in timing mode: what a copy takes of the worker that asks for it */
     /* Of a task beside its kernel: on one core, on all, on an emulated device. */
     struct flow_costs few, many, few_crowded, few_device, many_device, tile_device, scratch_device;
 };
@@ -393,6 +392,7 @@ static bool run_flows(struct measured *m)
     const size_t room = (size_t)(m->tile + 2) * (size_t)(m->tile + 2) * (size_t)(m->tile + 2);
     const size_t tile = (size_t)m->tile * (size_t)m->tile * sizeof(double);
     m->fresh = sim_fresh_measure(tile);
+    m->copy = sim_copy_measure();
     return measure_flow(m, &(struct flow_case){NULL, 1, false, false, FEW, WORD, 0, 0}, &m->few) &&
            measure_flow(m, &(struct flow_case){NULL, 1, false, false, MANY, WORD, 0, 0}, &m->many) &&
            measure_flow(m, &(struct flow_case){NULL, m->cores, false, false, FEW, WORD, 0, 0}, &m->few_crowded) &&
@@ -409,6 +409,7 @@ static bool run_timing_flows(struct measured *m)
     static const char devices[] = "cpu:1,emu:1;mode=timing", more[] = "cpu:2,emu:1;mode=timing";
     const double seconds = 20e-6;
     m->cores = 3;
+    m->copy = sim_copy_measure();
     return measure_flow(m, &(struct flow_case){devices, 1, false, false, FEW, WORD, 0, seconds}, &m->few) &&
            measure_flow(m, &(struct flow_case){devices, 1, false, false, MANY, WORD, 0, seconds}, &m->many) &&
            measure_flow(m, &(struct flow_case){more, 3, false, true, FEW, WORD, 0, seconds}, &m->few_crowded) &&
@@ -450,7 +451,9 @@ static int apply_costs(thrum_machine *machine, const struct measured *m)
         err = apply_overhead(machine, "cpu", m->few.other, m->many.other, crowd);
     if (!err)
         err = apply_overhead(machine, "emu", m->few_device.other, m->many_device.other, m->timing ? crowd : 0);
-    return err ? err : apply(machine, "overhead copy.cpu=%.0fns copy.emu=%.0fns", m->copy * 1e9, m->copy * 1e9);
+    return err ? err
+               : apply(machine, "overhead copy.cpu=%.0fns copy.emu=%.0fns", fmax(0, m->copy) * 1e9,
+                       fmax(0, m->copy) * 1e9);
 }
 
 /* ---- The description ----------------------------------------------------------------------------------------------- */
@@ -611,14 +614,6 @@ static bool anchor_app(struct measured *m, const char *folder, enum anchor_app a
     return true;
 }
 
-/* Of the two, life has the copies. */
-static bool measure_timing(struct measured *m, const char *folder)
-{
-    const struct anchor a = {ANCHOR_LIFE, ANCHOR_TIMING, m->tile, 1, m->quick};
-    double seconds = run_timing_flows(m) ? run_anchor(&a, folder) : -1;
-    return seconds >= 0 && solve_anchor(m, &a, seconds, &m->copy, 1e-6);
-}
-
 /* Before anything is measured, so that nobody waits for what cannot be written. */
 static int try_to_write(const char *path)
 {
@@ -662,7 +657,7 @@ static int measure_and_write(struct measured *m, const struct sim_calibration *c
     if (thrum_machine_get(&info) != 0 || !mkdtemp(folder))
         return tool_fail(SIM, "no folder in /tmp, or no topology, to measure this machine.");
     m->cores = info.usable;
-    bool good = c->timing ? measure_timing(m, folder) : measure_real(m, folder);
+    bool good = c->timing ? run_timing_flows(m) : measure_real(m, folder);
     remove_folder(folder);
     return good ? finish(m, c->path) : TOOL_FAILED;
 }

@@ -11,6 +11,8 @@
 #include <thrum/thrum.h>
 
 #include <math.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,6 +194,50 @@ double sim_fresh_measure(size_t bytes)
     if (device)
         driver->close(device); /* and what was given out is free again */
     return good ? seconds / (double)(pieces * bytes) : -1;
+}
+
+static void copy_ended(void *ctx, int err)
+{
+    (void)err;
+    atomic_fetch_add((atomic_int *)ctx, 1);
+}
+
+/* As many as a task with few accesses needs, of which the first wakes the link. Seconds for each, negative after an error. Waits for
+ * their ends, and until the link's thread sleeps again. */
+static double ask_for_copies(const thrum_driver *driver, thrum_device *device, const thrum_copy *copy)
+{
+    enum { AT_ONCE = 3 };
+    const double long_enough = 200e-6;
+    atomic_int ended = 0;
+    int err = 0, asked = 0;
+    double begun = tool_now();
+    for (; asked < AT_ONCE && !err; asked += !err)
+        err = driver->copy(device, copy, copy_ended, &ended);
+    double seconds = (tool_now() - begun) / AT_ONCE;
+    while (atomic_load(&ended) < asked || tool_now() - begun < long_enough)
+        sched_yield();
+    return err ? -1 : seconds;
+}
+
+double sim_copy_measure(void)
+{
+    enum { COPIES = 201 };
+    char word[64] = "";
+    void *memory = NULL;
+    double seconds[COPIES], median = -1;
+    const thrum_driver *driver = emulated();
+    thrum_device *device = driver ? driver->open(0, NULL) : NULL;
+    if (device && driver->alloc(device, sizeof word, &memory) == 0) {
+        const thrum_copy copy = {
+            .direction = THRUM_COPY_IN, .to = memory, .from = word, .bytes = sizeof word, .rows = 1, .planes = 1};
+        for (int i = 0; i < COPIES; i++)
+            seconds[i] = ask_for_copies(driver, device, &copy);
+        qsort(seconds, COPIES, sizeof *seconds, by_size);
+        median = seconds[0] < 0 ? -1 : seconds[COPIES / 2];
+    }
+    if (device)
+        driver->close(device);
+    return median;
 }
 
 bool sim_flow_measure(const struct flow_case *it, int runs, struct flow_costs *costs)

@@ -30,6 +30,9 @@ struct flow_costs {
  * an error. */
 double sim_fresh_measure(size_t bytes);
 
+/* Seconds that asking such a device for a copy takes, whose link has to be woken for it: the median. Negative after an error. */
+double sim_copy_measure(void);
+
 /* Up to 32 runs. False after an error, with a sentence in thrum_message(NULL). */
 bool sim_flow_measure(const struct flow_case *it, int runs, struct flow_costs *costs);
 
