@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
  * thrum sim --calibrate: a description of the machine that it runs on, from what is measured with one tile size, 128. No application
- * is run with another one, and Cholesky and life are not run at all.
+ * is run with another one.
  *
- * Kernels are called alone, on the whole tile and on blocks of it (apps/common/probe.h), on one core and on all at once. What came out
- * is fitted by
+ * Kernels are called alone, on the whole tile and on blocks of it (apps/common/probe.h). What came out is fitted by
  *
  *     seconds = fixed + bytes * per_byte + work / rate,       none of them negative,
  *
- * so that relative errors are least, and scaled so that the whole tile comes out as measured. Libraries have other kernels for small
- * matrices: if two rates, one for small work and one for the rest, fit much better, there are two. What the formula says of larger
- * tiles is extrapolated. Crowding is how much longer kernels take while all cores run them. The kernels of QR have one rate each, from
- * a run of the application. An emulated device runs kernels on a core of this machine: as fast as that.
+ * so that relative errors are least. Libraries have other kernels for small matrices: if two rates, one for small work and one for the
+ * rest, fit much better, there are two. What the formula says of larger tiles is extrapolated. The kernels of QR have one rate each, from
+ * a run of the application.
  *
  * What a task costs besides its kernel is measured with flows of tasks that do next to nothing (sim_flow.h), with few accesses and
  * with many. In timing mode kernels take what the machine `timing` says: only these costs are looked for.
  *
- * Kernels and QR run in processes of their own (this program as `thrum cholesky`, ...).
+ * Last, Cholesky and life run as a whole, with that tile, on one worker of each kind and on several (sim_anchor.h). The description is
+ * simulated doing the same, and times of their kernels, and their crowding, are changed until both take equally long. So a
+ * computer's speed, which may change from second to second, is that which a run sees, and caches are what they are in a run.
+ *
+ * Kernels and applications run in processes of their own (this program as `thrum cholesky`, ...).
  */
 #define _GNU_SOURCE
 
