@@ -14,7 +14,7 @@
 static const char help[] =
     "usage: thrum sim --machine NAME --app NAME [OPTIONS]\n"
     "       thrum sim --machines\n"
-    "       thrum sim --calibrate FILE [--tile COUNT] [--timing]\n\n"
+    "       thrum sim --calibrate FILE [--tile COUNT] [--timing] [--quick]\n\n"
 
     "Simulates a graph of tasks on a machine that is described in a file, under one of the policies that\n"
     "executors use, on a virtual clock. Prints the makespan and the bounds below it, what was moved over which\n"
@@ -27,6 +27,7 @@ static const char help[] =
     "  --machines          lists those that come with thrum, or with --machine shows what it is\n"
     "  --calibrate FILE    measures kernels and tasks with tiles of 128 and writes a description of this machine\n"
     "  --timing            with --calibrate: of emulated devices in timing mode instead\n"
+    "  --quick             with --calibrate: in three seconds, less thoroughly\n"
     "  --gpus COUNT *      another number of devices of the kind 'gpu'\n"
     "  --cores COUNT       another number of cores\n"
     "  --set LINES         changes: lines as in such a file, with ';' between,\n"
@@ -161,11 +162,11 @@ static int run(const struct sim_request *request)
 int thrum_cmd_sim(int argc, char **argv)
 {
     struct sim_request r = {0};
-    const char *calibrate = NULL;
-    bool timing = false;
+    struct sim_calibration c = {0};
     const struct tool_option options[] = {
-        {"--calibrate", NULL, NULL, &calibrate},
-        {"--timing", NULL, &timing, NULL},
+        {"--calibrate", NULL, NULL, &c.path},
+        {"--timing", NULL, &c.timing, NULL},
+        {"--quick", NULL, &c.quick, NULL},
         {"--machine", NULL, NULL, &r.machine},
         {"--machines", NULL, &r.machines, NULL},
         {"--gpus", NULL, NULL, &r.gpus},
@@ -196,9 +197,10 @@ int thrum_cmd_sim(int argc, char **argv)
         return tool_fail(SIM, "no memory");
     struct tool_arguments arguments = {SIM, help, options, sizeof options / sizeof *options, words, 0};
     int code = tool_parse(&arguments, argc, argv);
+    c.tile = r.tile;
     if (code == TOOL_GO_ON)
         code = arguments.word_count ? tool_misuse(SIM, "'%s' is too much: sim takes no words.", words[0])
-               : calibrate          ? sim_calibrate(calibrate, r.tile, timing)
+               : c.path             ? sim_calibrate(&c)
                                     : run(&r);
     free(words);
     return code;

@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: MIT
  *
  * thrum sim --calibrate: a description of the machine that it runs on, from what is measured with one tile size, 128. No application
- * is run with another one, and Cholesky and life are not run at all.
+ * is run with another one.
  *
- * Kernels are called alone, on the whole tile and on blocks of it (apps/common/probe.h), on one core and on all at once. What came out
- * is fitted by
+ * Kernels are called alone, on the whole tile and on blocks of it (apps/common/probe.h). What came out is fitted by
  *
  *     seconds = fixed + bytes * per_byte + work / rate,       none of them negative,
  *
- * so that relative errors are least, and scaled so that the whole tile comes out as measured. Libraries have other kernels for small
- * matrices: if two rates, one for small work and one for the rest, fit much better, there are two. What the formula says of larger
- * tiles is extrapolated. Crowding is how much longer kernels take while all cores run them. The kernels of QR have one rate each, from
- * a run of the application. An emulated device runs kernels on a core of this machine: as fast as that.
+ * so that relative errors are least. Libraries have other kernels for small matrices: if two rates, one for small work and one for the
+ * rest, fit much better, there are two. What the formula says of larger tiles is extrapolated. The kernels of QR have one rate each, from
+ * a run of the application.
  *
  * What a task costs besides its kernel is measured with flows of tasks that do next to nothing (sim_flow.h), with few accesses and
  * with many. In timing mode kernels take what the machine `timing` says: only these costs are looked for.
  *
- * Kernels and QR run in processes of their own (this program as `thrum cholesky`, ...).
+ * Last, Cholesky and life run as a whole, with that tile, on one worker of each kind and on several (sim_anchor.h). The description is
+ * simulated doing the same, and times of their kernels, and their crowding, are changed until both take equally long. So a
+ * computer's speed, which may change from second to second, is that which a run sees, and caches are what they are in a run.
+ *
+ * Kernels and applications run in processes of their own (this program as `thrum cholesky`, ...).
  */
 #define _GNU_SOURCE
 
 #include "common.h"
 #include "sim.h"
+#include "sim_anchor.h"
 #include "sim_calibrate.h"
 #include "sim_flow.h"
 
@@ -36,19 +39,26 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SHAPES = 96, QR_TILES = 8 };
+enum { SHAPES = 96, QR_TILES = 8, LARGE_LEAST = 3 };
+enum { RUNS = 8, QUICK_RUNS = 3 }; /* of each flow */
+enum kind { CPU, EMU, KINDS };
 enum { FEW = 3, MANY = 34 }; /* accesses: of Cholesky's tasks, of life's */
 
 /* A kernel with data of certain extents, and what was measured of it. The first of a codelet is the whole tile. */
 struct shape {
     char codelet[24];
-    double work, bytes, seconds, crowded;
+    double work, bytes, seconds;
 };
 
 struct measured {
     int tile, cores;
+    bool quick, timing;
     struct shape shapes[SHAPES];
     int count;
+    double fresh, copy; /* of a device's memory, for each byte; of whoever asks for a copy */
+    /* From whole runs, by application and kind: how many times as long its kernels take as they did alone, and by how much each other
+     * worker makes that longer. */
+    double slow[ANCHOR_APPS][KINDS], crowd[ANCHOR_APPS][KINDS];
     /* Of a task beside its kernel: on one core, on all, on an emulated device. */
     struct flow_costs few, many, few_crowded, few_device, many_device, tile_device, scratch_device;
 };
@@ -59,7 +69,7 @@ struct fit {
 
 /* ---- Runs ---------------------------------------------------------------------------------------------------------- */
 
-enum { WORDS = 28 };
+enum { WORDS = ANCHOR_WORDS };
 
 /* In the child. */
 _Noreturn static void become(const char *folder, int output, char *const words[WORDS])
@@ -103,7 +113,6 @@ static bool take_kernel(struct measured *m, const json_t *row)
     shape->work = json_number_value(json_object_get(row, "work"));
     shape->bytes = json_number_value(json_object_get(row, "bytes"));
     shape->seconds = json_number_value(json_object_get(row, "seconds"));
-    shape->crowded = json_number_value(json_object_get(row, "crowded"));
     return shape->work > 0 && shape->seconds > 0;
 }
 
@@ -116,17 +125,17 @@ static char *number_word(char text[16], int number)
 /* False after a sentence. */
 static bool run_kernels(struct measured *m, const char *folder, const char *verb, const char *tile_option)
 {
-    char tile[16], cores[16];
+    const char *how = m->quick ? "quick" : "all";
+    char tile[16];
     char *words[WORDS] = {(char *)"thrum",     (char *)(size_t)verb,        (char *)"--kernels",
-                          (char *)"all",       (char *)(size_t)tile_option, number_word(tile, m->tile),
-                          (char *)"--workers", number_word(cores, m->cores)};
+                          (char *)(size_t)how, (char *)(size_t)tile_option, number_word(tile, m->tile)};
     json_t *object = run_self(folder, words), *row;
     const json_t *rows = json_object_get(object, "kernels");
     bool good = rows != NULL;
     size_t i;
     json_array_foreach(rows, i, row) good = good && take_kernel(m, row);
     if (object && !good)
-        tool_fail(SIM, "'thrum %s --kernels all' said nothing that could be used.", verb);
+        tool_fail(SIM, "'thrum %s --kernels %s' said nothing that could be used.", verb, how);
     json_decref(object);
     return good;
 }
@@ -163,7 +172,6 @@ static void take_qr(struct measured *m, const json_t *rows)
         snprintf(shape->codelet, sizeof shape->codelet, "%s", kernels[i].codelet);
         shape->work = kernels[i].work;
         shape->seconds = mean_of(rows, kernels[i].codelet);
-        shape->crowded = 1;
         m->count += shape->seconds > 0;
     }
 }
@@ -175,7 +183,7 @@ static bool run_qr(struct measured *m, const char *folder)
                           (char *)"--json",    (char *)"--no-check",
                           (char *)"--policy",  (char *)"prio",
                           (char *)"--workers", (char *)"1",
-                          (char *)"--repeat",  (char *)"5",
+                          (char *)"--repeat",  (char *)(m->quick ? "1" : "5"),
                           (char *)"--n",       number_word(n, QR_TILES * m->tile),
                           (char *)"--tile",    number_word(tile, m->tile)};
     char *info[WORDS] = {(char *)"thrum", (char *)"info", (char *)"--models", (char *)"--json"};
@@ -314,14 +322,22 @@ static double next_work(const struct selection *s, double work)
     return next;
 }
 
-/* Two rates where that fits much better. Three shapes are left for the rest at least. */
+static int larger_shapes(const struct selection *s, double work)
+{
+    int count = 0;
+    for (int i = 0; i < s->m->count; i++)
+        count += chosen(s, i) && chosen(s, i)->work > work;
+    return count;
+}
+
+/* Two rates where that fits much better. Three shapes are left for the rest at least, from which larger tiles are extrapolated. */
 static double fit_two_rates(struct selection *s, double error, double x[UNKNOWNS])
 {
     struct selection with = *s;
     for (double limit = next_work(s, 0), next; (next = next_work(s, limit)) > 0; limit = next) {
         double both[UNKNOWNS] = {0};
         with.limit = sqrt(limit * next);
-        double of_both = next_work(s, next_work(s, next)) > 0 ? fit_terms(&with, both) : INFINITY;
+        double of_both = larger_shapes(s, limit) >= LARGE_LEAST ? fit_terms(&with, both) : INFINITY;
         if (of_both < (s->limit > 0 ? error : error / 2)) {
             error = of_both;
             s->limit = with.limit;
@@ -331,43 +347,20 @@ static double fit_two_rates(struct selection *s, double error, double x[UNKNOWNS
     return error;
 }
 
-/* Whole tiles come out as measured. */
 static bool fit(const struct measured *m, const char *codelet, struct fit *f)
 {
-    const struct shape *whole = whole_of(m, codelet);
     struct selection s = {m, codelet, 0};
-    double x[UNKNOWNS] = {0}, t[UNKNOWNS];
+    double x[UNKNOWNS] = {0};
     *f = (struct fit){0};
-    if (!whole)
+    if (!whole_of(m, codelet))
         return false;
     fit_two_rates(&s, fit_terms(&s, x), x);
-    double scale = whole->seconds * 1e6 / predict(&s, whole, x, t);
-    f->rate = 1e12 / (scale * x[LARGE]);
-    f->small_rate = s.limit > 0 ? 1e12 / (scale * x[SMALL]) : 0;
+    f->rate = 1e12 / x[LARGE];
+    f->small_rate = s.limit > 0 ? 1e12 / x[SMALL] : 0;
     f->small_work = s.limit;
-    f->per_byte = scale * x[BYTES] / 1e9;
-    f->fixed = scale * x[FIXED] / 1e6;
+    f->per_byte = x[BYTES] / 1e9;
+    f->fixed = x[FIXED] / 1e6;
     return isfinite(f->rate) && f->rate > 0;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* How much longer the codelet's kernels take for each other core that runs them: the median over shapes. What is less than an eighth is
- * left out: on a computer that is shared, two calibrations differ by as much. */
-static double crowding(const struct measured *m, const char *codelet)
-{
-    double crowded[SHAPES];
-    size_t count = 0;
-    for (int i = 0; i < m->count; i++)
-        if (strcmp(m->shapes[i].codelet, codelet) == 0)
-            crowded[count++] = m->shapes[i].crowded;
-    qsort(crowded, count, sizeof *crowded, by_size);
-    double crowd = m->cores > 1 ? (crowded[count / 2] - 1) / (m->cores - 1) : 0;
-    return crowd > 0.125 ? crowd : 0;
 }
 
 static const char *const codelets[] = {"cholesky-potrf", "cholesky-trsm", "cholesky-syrk", "cholesky-gemm", "qr-geqrt",
@@ -386,9 +379,9 @@ static int apply(thrum_machine *machine, const char *format, ...)
 
 /* ---- What thrum takes ---------------------------------------------------------------------------------------------- */
 
-static bool measure_flow(const struct flow_case *it, struct flow_costs *costs)
+static bool measure_flow(const struct measured *m, const struct flow_case *it, struct flow_costs *costs)
 {
-    if (sim_flow_measure(it, costs))
+    if (sim_flow_measure(it, m->quick ? QUICK_RUNS : RUNS, costs))
         return true;
     tool_fail(SIM, "%s.", thrum_message(NULL));
     return false;
@@ -400,13 +393,15 @@ static bool run_flows(struct measured *m)
     static const char device[] = "cpu:1,emu:1";
     const size_t room = (size_t)(m->tile + 2) * (size_t)(m->tile + 2) * (size_t)(m->tile + 2);
     const size_t tile = (size_t)m->tile * (size_t)m->tile * sizeof(double);
-    return measure_flow(&(struct flow_case){NULL, 1, false, false, FEW, WORD, 0, 0}, &m->few) &&
-           measure_flow(&(struct flow_case){NULL, 1, false, false, MANY, WORD, 0, 0}, &m->many) &&
-           measure_flow(&(struct flow_case){NULL, m->cores, false, false, FEW, WORD, 0, 0}, &m->few_crowded) &&
-           measure_flow(&(struct flow_case){device, 1, true, false, FEW, WORD, 0, 0}, &m->few_device) &&
-           measure_flow(&(struct flow_case){device, 1, true, false, MANY, WORD, 0, 0}, &m->many_device) &&
-           measure_flow(&(struct flow_case){device, 1, true, false, FEW, tile, 0, 0}, &m->tile_device) &&
-           measure_flow(&(struct flow_case){device, 1, true, false, FEW, WORD, room, 0}, &m->scratch_device);
+    m->fresh = sim_fresh_measure(tile);
+    m->copy = sim_copy_measure();
+    return measure_flow(m, &(struct flow_case){NULL, 1, false, false, FEW, WORD, 0, 0}, &m->few) &&
+           measure_flow(m, &(struct flow_case){NULL, 1, false, false, MANY, WORD, 0, 0}, &m->many) &&
+           measure_flow(m, &(struct flow_case){NULL, m->cores, false, false, FEW, WORD, 0, 0}, &m->few_crowded) &&
+           measure_flow(m, &(struct flow_case){device, 1, true, false, FEW, WORD, 0, 0}, &m->few_device) &&
+           measure_flow(m, &(struct flow_case){device, 1, true, false, MANY, WORD, 0, 0}, &m->many_device) &&
+           measure_flow(m, &(struct flow_case){device, 1, true, false, FEW, tile, 0, 0}, &m->tile_device) &&
+           measure_flow(m, &(struct flow_case){device, 1, true, false, FEW, WORD, room, 0}, &m->scratch_device);
 }
 
 /* Kernels that pretend to take as long as one of a small tile does. Crowded is a machine with two cores and a device at work. */
@@ -416,11 +411,12 @@ static bool run_timing_flows(struct measured *m)
     static const char devices[] = "cpu:1,emu:1;mode=timing", more[] = "cpu:2,emu:1;mode=timing";
     const double seconds = 20e-6;
     m->cores = 3;
-    return measure_flow(&(struct flow_case){devices, 1, false, false, FEW, WORD, 0, seconds}, &m->few) &&
-           measure_flow(&(struct flow_case){devices, 1, false, false, MANY, WORD, 0, seconds}, &m->many) &&
-           measure_flow(&(struct flow_case){more, 3, false, true, FEW, WORD, 0, seconds}, &m->few_crowded) &&
-           measure_flow(&(struct flow_case){devices, 1, true, false, FEW, WORD, 0, seconds}, &m->few_device) &&
-           measure_flow(&(struct flow_case){devices, 1, true, false, MANY, WORD, 0, seconds}, &m->many_device);
+    m->copy = sim_copy_measure();
+    return measure_flow(m, &(struct flow_case){devices, 1, false, false, FEW, WORD, 0, seconds}, &m->few) &&
+           measure_flow(m, &(struct flow_case){devices, 1, false, false, MANY, WORD, 0, seconds}, &m->many) &&
+           measure_flow(m, &(struct flow_case){more, 3, false, true, FEW, WORD, 0, seconds}, &m->few_crowded) &&
+           measure_flow(m, &(struct flow_case){devices, 1, true, false, FEW, WORD, 0, seconds}, &m->few_device) &&
+           measure_flow(m, &(struct flow_case){devices, 1, true, false, MANY, WORD, 0, seconds}, &m->many_device);
 }
 
 /* What grows with accesses, and what does not. */
@@ -439,34 +435,53 @@ static int apply_overhead(thrum_machine *machine, const char *kind, double few, 
 }
 
 /* How much longer that takes for each other worker. */
-static double crowding_of_tasks(const struct measured *m, bool timing)
+static double crowding_of_tasks(const struct measured *m)
 {
-    double alone = timing ? (2 * m->few.other + m->few_device.other) / 3 : m->few.other;
+    double alone = m->timing ? (2 * m->few.other + m->few_device.other) / 3 : m->few.other;
     return m->cores > 1 && alone > 0 ? fmax(0, (m->few_crowded.other / alone - 1) / (m->cores - 1)) : 0;
 }
 
 /* The window is that of flows if nothing else is said (THRUM_WINDOW). */
-static int apply_costs(thrum_machine *machine, const struct measured *m, bool timing)
+static int apply_costs(thrum_machine *machine, const struct measured *m)
 {
-    double task, access, crowd = crowding_of_tasks(m, timing);
+    double task, access, crowd = crowding_of_tasks(m);
     split(m->few.insert, m->many.insert, &task, &access);
     int err = apply(machine, "insert task=%.0fns access=%.0fns window=8192", task * 1e9, access * 1e9);
-    if (!err && timing)
+    if (!err && m->timing)
         err = apply(machine, "device emu latency=%.0fns", fmax(5e-6, m->few_device.copy) * 1e9);
     if (!err)
         err = apply_overhead(machine, "cpu", m->few.other, m->many.other, crowd);
-    return err ? err : apply_overhead(machine, "emu", m->few_device.other, m->many_device.other, timing ? crowd : 0);
+    if (!err)
+        err = apply_overhead(machine, "emu", m->few_device.other, m->many_device.other, m->timing ? crowd : 0);
+    return err ? err
+               : apply(machine, "overhead copy.cpu=%.0fns copy.emu=%.0fns", fmax(0, m->copy) * 1e9,
+                       fmax(0, m->copy) * 1e9);
 }
 
 /* ---- The description ----------------------------------------------------------------------------------------------- */
 
-static int apply_speed(thrum_machine *machine, const char *codelet, const char *kind, const struct fit *f, double crowd)
+static const char *const kind_names[KINDS] = {"cpu", "emu"};
+
+/* Whose codelet it is; ANCHOR_APPS: another's. */
+static enum anchor_app app_of(const char *codelet)
 {
+    int app = 0;
+    while (app < ANCHOR_APPS && strncmp(codelet, sim_anchor_verb(app), strlen(sim_anchor_verb(app))) != 0)
+        app++;
+    return app;
+}
+
+static int apply_speed(thrum_machine *machine, const struct measured *m, const char *codelet, const struct fit *f,
+                       enum kind k)
+{
+    const char *kind = kind_names[k];
+    enum anchor_app app = app_of(codelet);
+    double slow = app < ANCHOR_APPS ? m->slow[app][k] : 1, crowd = app < ANCHOR_APPS ? m->crowd[app][k] : 0;
     char small[80] = "";
     if (f->small_rate > 0)
-        snprintf(small, sizeof small, "small.%s=%.5g:%.3g", kind, f->small_rate, f->small_work);
+        snprintf(small, sizeof small, "small.%s=%.5g:%.3g", kind, f->small_rate / slow, f->small_work);
     return apply(machine, "speed %s %s=%.5g %s fixed.%s=%.0fns per-byte.%s=%.4fns crowd.%s=%.3g", codelet, kind,
-                 f->rate, small, kind, f->fixed * 1e9, kind, f->per_byte * 1e9, kind, crowd);
+                 f->rate / slow, small, kind, f->fixed * slow * 1e9, kind, f->per_byte * slow * 1e9, kind, crowd);
 }
 
 static int apply_speeds(thrum_machine *machine, const struct measured *m)
@@ -476,18 +491,21 @@ static int apply_speeds(thrum_machine *machine, const struct measured *m)
     for (size_t i = 0; i < sizeof codelets / sizeof *codelets && !err; i++) {
         if (!fit(m, codelets[i], &f))
             continue;
-        err = apply_speed(machine, codelets[i], "cpu", &f, crowding(m, codelets[i]));
+        err = apply_speed(machine, m, codelets[i], &f, CPU);
         if (!err)
-            err = apply_speed(machine, codelets[i], "emu", &f, 0);
+            err = apply_speed(machine, m, codelets[i], &f, EMU);
     }
     return err;
 }
 
-/* The device's link as it is seen: its thread has to be woken, and copies where no other core is free wait for one. */
-static double latency_of(const struct measured *m)
+/* The device's link as it is seen by small copies and by large ones: its thread has to be woken, and copying itself may take longer than
+ * the link that is emulated. */
+static int apply_link(thrum_machine *machine, const struct measured *m)
 {
-    const double least = 5e-6, bandwidth = 8e9, bytes = (double)m->tile * m->tile * sizeof(double);
-    return fmax(least, m->tile_device.copy - bytes / bandwidth);
+    const double latency = 5e-6, bandwidth = 8e9, bytes = (double)m->tile * m->tile * sizeof(double);
+    double least = fmax(latency, m->few_device.copy), rest = m->tile_device.copy - least;
+    return apply(machine, "device emu count=0 memory=1GiB bandwidth=%.4gGB/s latency=%.0fns",
+                 (rest > bytes / bandwidth ? bytes / rest : bandwidth) / 1e9, least * 1e9);
 }
 
 static int describe_real(thrum_machine *machine, const struct measured *m)
@@ -497,14 +515,14 @@ static int describe_real(thrum_machine *machine, const struct measured *m)
     if (!err)
         err = apply(machine, "cores count=%d", m->cores);
     if (!err)
-        err = apply(machine, "device emu count=0 memory=1GiB bandwidth=8GB/s latency=%.0fns", latency_of(m) * 1e9);
+        err = apply_link(machine, m);
     if (!err)
         err = apply_speeds(machine, m);
     if (!err)
-        err = apply_costs(machine, m, false);
+        err = apply_costs(machine, m);
     if (!err)
-        err = apply(machine, "overhead scratch.emu=%.5fns",
-                    fmax(0, m->scratch_device.other - m->few_device.other) / room * 1e9);
+        err = apply(machine, "overhead scratch.emu=%.5fns fresh.emu=%.5fns",
+                    fmax(0, m->scratch_device.other - m->few_device.other) / room * 1e9, fmax(0, m->fresh) * 1e9);
     return err;
 }
 
@@ -523,14 +541,79 @@ static thrum_machine *machine_to_begin_with(bool timing)
     return timing ? thrum_machine_open("timing") : thrum_machine_parse(empty, sizeof empty - 1, NULL);
 }
 
-static int finish(const struct measured *m, bool timing, const char *path)
+/* NULL after an error. */
+static thrum_machine *describe(const struct measured *m)
 {
-    thrum_machine *machine = machine_to_begin_with(timing);
-    int err = machine ? apply(machine, "name %s", timing ? "timing" : "this") : THRUM_ENOMEM;
+    thrum_machine *machine = machine_to_begin_with(m->timing);
+    int err = machine ? apply(machine, "name %s", m->timing ? "timing" : "this") : THRUM_ENOMEM;
     if (!err)
-        err = timing ? apply_costs(machine, m, true) : describe_real(machine, m);
-    int code = write_and_free(machine, err, path);
+        err = m->timing ? apply_costs(machine, m) : describe_real(machine, m);
+    if (!err)
+        return machine;
+    thrum_machine_free(machine);
+    return NULL;
+}
+
+static int finish(const struct measured *m, const char *path)
+{
+    thrum_machine *machine = describe(m);
+    int code = write_and_free(machine, machine ? 0 : THRUM_ENOMEM, path);
     return code == TOOL_GO_ON ? TOOL_DONE : code;
+}
+
+/* ---- Whole runs ----------------------------------------------------------------------------------------------------- */
+
+/* Negative after a sentence. */
+static double run_anchor(const struct anchor *a, const char *folder)
+{
+    char *words[ANCHOR_WORDS], numbers[4][16];
+    sim_anchor_words(a, words, numbers);
+    json_t *object = run_self(folder, words);
+    double seconds = object ? json_number_value(json_object_get(object, "seconds")) : -1;
+    json_decref(object);
+    return seconds;
+}
+
+static double simulate_anchor(const struct measured *m, const struct anchor *a)
+{
+    thrum_machine *machine = describe(m);
+    double seconds = machine ? sim_anchor_simulate(a, machine) : -1;
+    thrum_machine_free(machine);
+    if (seconds < 0)
+        tool_fail(SIM, "%s.", thrum_message(NULL));
+    return seconds;
+}
+
+/* Finds the number, not below 0, with which the simulation takes as long as the run did. It grows with it, nearly in line. */
+static bool solve_anchor(const struct measured *m, const struct anchor *a, double seconds, double *number, double step)
+{
+    for (int i = 0; i < 4; i++) {
+        double here = simulate_anchor(m, a), before = *number;
+        *number += step;
+        double there = simulate_anchor(m, a);
+        *number = before;
+        if (here < 0 || there < 0)
+            return false;
+        if (there > here)
+            *number = fmax(0, before + step * (seconds - here) / (there - here));
+    }
+    return true;
+}
+
+/* What a run on one kind of workers shows first: how fast they are; then one on more of them: how they get into each other's way. */
+static bool anchor_app(struct measured *m, const char *folder, enum anchor_app app)
+{
+    double *const numbers[] = {[ANCHOR_CORE] = &m->slow[app][CPU],
+                               [ANCHOR_CORES] = &m->crowd[app][CPU],
+                               [ANCHOR_DEVICE] = &m->slow[app][EMU],
+                               [ANCHOR_BOTH] = &m->crowd[app][EMU]};
+    for (int where = ANCHOR_CORE; where <= ANCHOR_BOTH; where++) {
+        const struct anchor a = {app, where, m->tile, m->cores, m->quick};
+        double seconds = m->cores > 1 || where != ANCHOR_CORES ? run_anchor(&a, folder) : 0;
+        if (seconds < 0 || (seconds > 0 && !solve_anchor(m, &a, seconds, numbers[where], 0.05)))
+            return false;
+    }
+    return true;
 }
 
 /* Before anything is measured, so that nobody waits for what cannot be written. */
@@ -558,32 +641,40 @@ static int read_tile(const char *text, int *tile)
     return code;
 }
 
-static bool measure_all(struct measured *m, const char *folder)
+static bool measure_real(struct measured *m, const char *folder)
 {
-    return run_kernels(m, folder, "cholesky", "--tile") && run_kernels(m, folder, "life", "--block") &&
-           run_qr(m, folder) && run_flows(m);
+    bool good = run_kernels(m, folder, "cholesky", "--tile") && run_kernels(m, folder, "life", "--block") &&
+                run_qr(m, folder) && run_flows(m);
+    for (int app = 0; app < ANCHOR_APPS; app++)
+        m->slow[app][CPU] = m->slow[app][EMU] = 1;
+    for (int app = 0; app < ANCHOR_APPS && good; app++)
+        good = anchor_app(m, folder, app);
+    return good;
 }
 
-static int measure_and_write(struct measured *m, bool timing, const char *path)
+static int measure_and_write(struct measured *m, const struct sim_calibration *c)
 {
     char folder[] = "/tmp/thrum-calibrate-XXXXXX";
     thrum_machine_info info;
     if (thrum_machine_get(&info) != 0 || !mkdtemp(folder))
         return tool_fail(SIM, "no folder in /tmp, or no topology, to measure this machine.");
     m->cores = info.usable;
-    bool good = timing ? run_timing_flows(m) : measure_all(m, folder);
+    bool good = c->timing ? run_timing_flows(m) : measure_real(m, folder);
     remove_folder(folder);
-    return good ? finish(m, timing, path) : TOOL_FAILED;
+    return good ? finish(m, c->path) : TOOL_FAILED;
 }
 
-int sim_calibrate(const char *path, const char *tile_text, bool timing)
+int sim_calibrate(const struct sim_calibration *c)
 {
     struct measured *m = calloc(1, sizeof *m);
-    int code = m ? read_tile(tile_text, &m->tile) : tool_fail(SIM, "no memory to measure this machine.");
+    int code = m ? read_tile(c->tile, &m->tile) : tool_fail(SIM, "no memory to measure this machine.");
     if (code == TOOL_GO_ON)
-        code = try_to_write(path);
-    if (code == TOOL_GO_ON)
-        code = measure_and_write(m, timing, path);
+        code = try_to_write(c->path);
+    if (code == TOOL_GO_ON) {
+        m->quick = c->quick;
+        m->timing = c->timing;
+        code = measure_and_write(m, c);
+    }
     free(m);
     return code;
 }

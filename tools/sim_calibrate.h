@@ -7,8 +7,14 @@
 
 #include <stdbool.h>
 
-/* Runs the applications, with tiles of this size ("128"; NULL: 128), for some seconds, and writes what they show to a file;
- * `timing`: of emulated devices in timing mode. An exit code. */
-int sim_calibrate(const char *path, const char *tile, bool timing);
+struct sim_calibration {
+    const char *path; /* of the file to be written */
+    const char *tile; /* "128"; NULL: that */
+    bool timing;      /* of emulated devices in timing mode */
+    bool quick;       /* fewer repetitions */
+};
+
+/* Measures kernels and tasks for some seconds, and writes what they show to the file. An exit code. */
+int sim_calibrate(const struct sim_calibration *c);
 
 #endif

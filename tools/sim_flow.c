@@ -11,11 +11,13 @@
 #include <thrum/thrum.h>
 
 #include <math.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* As many pieces as an application has, so that the runtime's own data is in no near cache either. */
-enum { PIECES_MOST = 512, TASKS = 2048, RUNS = 8, ACCESSES_MOST = 64, DATA_MOST = 64 << 20 };
+enum { PIECES_MOST = 512, TASKS = 2048, RUNS_MOST = 32, ACCESSES_MOST = 64, DATA_MOST = 64 << 20 };
 enum { KERNEL_DOUBLES = 64 << 10 };
 
 struct probe {
@@ -63,6 +65,7 @@ static bool open_probe(struct probe *p)
     p->memory = calloc(3 * (size_t)p->pieces, p->it->data);
     if (!p->ex || !p->memory)
         return false;
+    memset(p->memory, 1, 3 * (size_t)p->pieces * p->it->data); /* or copies would be the first to touch it */
     char *at = p->memory;
     for (int i = 0; i < p->pieces; i++, at += 3 * p->it->data) {
         p->own[i] = thrum_data_vector(p->ex, at, p->it->data, 1);
@@ -149,12 +152,11 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The first run, in which memory is touched for the first time, does not count. Who is disturbed takes longer, never less: so it is the
- * lower quartile. */
-static bool run_all(struct probe *p, struct flow_costs *costs)
+/* The first run, in which memory is touched for the first time, does not count. */
+static bool run_all(struct probe *p, int runs, struct flow_costs *costs)
 {
-    double insert[RUNS], other[RUNS];
-    for (int i = -1; i < RUNS; i++) {
+    double insert[RUNS_MOST], other[RUNS_MOST];
+    for (int i = -1; i < runs; i++) {
         if (!run_once(p, costs))
             return false;
         if (i >= 0) {
@@ -162,19 +164,89 @@ static bool run_all(struct probe *p, struct flow_costs *costs)
             other[i] = costs->other;
         }
     }
-    qsort(insert, RUNS, sizeof *insert, by_size);
-    qsort(other, RUNS, sizeof *other, by_size);
-    *costs = (struct flow_costs){insert[RUNS / 4], fmax(0, other[RUNS / 4]), copy_seconds(p)};
+    qsort(insert, (size_t)runs, sizeof *insert, by_size);
+    qsort(other, (size_t)runs, sizeof *other, by_size);
+    *costs = (struct flow_costs){insert[runs / 2], fmax(0, other[runs / 2]), copy_seconds(p)};
     return true;
 }
 
-bool sim_flow_measure(const struct flow_case *it, struct flow_costs *costs)
+/* ---- Memory of devices ---------------------------------------------------------------------------------------------- */
+
+static const thrum_driver *emulated(void)
+{
+    const thrum_driver *driver;
+    for (int i = 0; (driver = thrum_driver_at(i)) && strcmp(driver->kind, "emu") != 0; i++)
+        ;
+    return driver;
+}
+
+double sim_fresh_measure(size_t bytes)
+{
+    const thrum_driver *driver = emulated();
+    thrum_device *device = driver ? driver->open(0, NULL) : NULL;
+    const size_t pieces = DATA_MOST / bytes + 1;
+    void *memory;
+    bool good = device != NULL;
+    double begun = tool_now();
+    for (size_t i = 0; i < pieces && good; i++)
+        good = driver->alloc(device, bytes, &memory) == 0;
+    double seconds = tool_now() - begun;
+    if (device)
+        driver->close(device); /* and what was given out is free again */
+    return good ? seconds / (double)(pieces * bytes) : -1;
+}
+
+static void copy_ended(void *ctx, int err)
+{
+    (void)err;
+    atomic_fetch_add((atomic_int *)ctx, 1);
+}
+
+/* As many as a task with few accesses needs, of which the first wakes the link. Seconds for each, negative after an error. Waits for
+ * their ends, and until the link's thread sleeps again. */
+static double ask_for_copies(const thrum_driver *driver, thrum_device *device, const thrum_copy *copy)
+{
+    enum { AT_ONCE = 3 };
+    const double long_enough = 200e-6;
+    atomic_int ended = 0;
+    int err = 0, asked = 0;
+    double begun = tool_now();
+    for (; asked < AT_ONCE && !err; asked += !err)
+        err = driver->copy(device, copy, copy_ended, &ended);
+    double seconds = (tool_now() - begun) / AT_ONCE;
+    while (atomic_load(&ended) < asked || tool_now() - begun < long_enough)
+        sched_yield();
+    return err ? -1 : seconds;
+}
+
+double sim_copy_measure(void)
+{
+    enum { COPIES = 201 };
+    char word[64] = "";
+    void *memory = NULL;
+    double seconds[COPIES], median = -1;
+    const thrum_driver *driver = emulated();
+    thrum_device *device = driver ? driver->open(0, NULL) : NULL;
+    if (device && driver->alloc(device, sizeof word, &memory) == 0) {
+        const thrum_copy copy = {
+            .direction = THRUM_COPY_IN, .to = memory, .from = word, .bytes = sizeof word, .rows = 1, .planes = 1};
+        for (int i = 0; i < COPIES; i++)
+            seconds[i] = ask_for_copies(driver, device, &copy);
+        qsort(seconds, COPIES, sizeof *seconds, by_size);
+        median = seconds[0] < 0 ? -1 : seconds[COPIES / 2];
+    }
+    if (device)
+        driver->close(device);
+    return median;
+}
+
+bool sim_flow_measure(const struct flow_case *it, int runs, struct flow_costs *costs)
 {
     struct probe probe = {.it = it, .codelet = codelet_of(it), .pieces = PIECES_MOST};
     if (it->data * 3 * PIECES_MOST > DATA_MOST)
         probe.pieces = (int)(DATA_MOST / 3 / it->data) + 1;
     probe.pieces -= probe.pieces % it->workers;
-    bool good = open_probe(&probe) && run_all(&probe, costs);
+    bool good = open_probe(&probe) && run_all(&probe, runs, costs);
     close_probe(&probe);
     return good;
 }

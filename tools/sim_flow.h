@@ -21,12 +21,19 @@ struct flow_case {
     double pretended; /* in timing mode: the seconds that each kernel is said to take; else 0 */
 };
 
-/* Seconds for each task; of copies to a device for each of them. Lower quartiles over some runs. */
+/* Seconds for each task; of copies to a device for each of them. Medians over runs. */
 struct flow_costs {
     double insert, other, copy;
 };
 
-/* False after an error, with a sentence in thrum_message(NULL). */
-bool sim_flow_measure(const struct flow_case *it, struct flow_costs *costs);
+/* Seconds for each byte of memory that a device of kind "emu" gives out for the first time, in pieces of so many; negative after
+ * an error. */
+double sim_fresh_measure(size_t bytes);
+
+/* Seconds that asking such a device for a copy takes, whose link has to be woken for it: the median. Negative after an error. */
+double sim_copy_measure(void);
+
+/* Up to 32 runs. False after an error, with a sentence in thrum_message(NULL). */
+bool sim_flow_measure(const struct flow_case *it, int runs, struct flow_costs *costs);
 
 #endif

@@ -195,8 +195,8 @@ int app_cholesky(int argc, char **argv)
         {APP_WORD, "--on-device", "WHICH", "gemm", "which kernels devices have: all, or gemm alone", &c.on_device, 0, 0,
          "all|gemm"},
         {APP_WORD, "--kernels", "WHICH", NULL,
-         "do not factorize: measure kernels, on one core and on --workers at once, and print\nJSON: all of them on blocks of a tile, or gemm on the whole one",
-         &c.kernels, 0, 0, "all|whole"}};
+         "do not factorize: measure kernels, and print JSON: all of them on blocks of a\ntile, thoroughly or quickly",
+         &c.kernels, 0, 0, "all|quick"}};
     app_setup_options(&c.setup, options + 5);
     int code = app_parse(&about, options, 5 + APP_SETUP_OPTIONS, argc, argv);
     if (code == TOOL_GO_ON)
@@ -204,5 +204,5 @@ int app_cholesky(int argc, char **argv)
     if (code != TOOL_GO_ON)
         return code;
     openblas_set_num_threads(1); /* tasks are what runs at the same time */
-    return c.kernels ? cholesky_probe(&c, c.setup.workers ? (int)c.setup.workers : 1) : measure(&c);
+    return c.kernels ? cholesky_probe(&c) : measure(&c);
 }

@@ -14,7 +14,7 @@ struct cholesky {
     struct app_setup setup;
     uint64_t n, tile;
     const char *on_device;
-    const char *kernels; /* "all", "whole": they alone are measured */
+    const char *kernels; /* "all", "quick": they alone are measured */
     thrum_codelet codelets[CHOLESKY_KERNELS];
     struct app_tiles a;
     bool steals;  /* of priorities only the sign counts */
@@ -25,6 +25,6 @@ struct cholesky {
 void cholesky_insert(const struct cholesky *c, thrum_flow *flow);
 
 /* Kernels alone, on blocks of a tile (probe.c): prints how long they take. An exit code. */
-int cholesky_probe(struct cholesky *c, int threads);
+int cholesky_probe(struct cholesky *c);
 
 #endif

@@ -16,43 +16,37 @@
 
 enum { POOL_BYTES = 64 << 20, MOST_CASES = 64, OPERANDS = 3 };
 
-/* As large as the matrix of an application, with any number of threads: they share it as workers do. Of operands that are written each
- * thread has its own; all threads run the same kernel, so nobody reads what another writes. */
+/* As large as the matrix of an application. */
 struct pool {
     double *memory;
     size_t tile, third; /* elements of a tile each way; tiles for each operand */
-    int threads;
-};
-
-struct part {
-    const struct pool *pool;
-    int thread;
     uint64_t random;
 };
 
-static bool pool_fill(struct pool *pool, const struct cholesky *c, int threads)
+static bool pool_fill(struct pool *pool, const struct cholesky *c)
 {
     size_t whole = c->tile * c->tile;
     pool->tile = c->tile;
-    pool->threads = threads;
-    pool->third = POOL_BYTES / OPERANDS / (whole * sizeof(double)) + (size_t)threads;
+    pool->third = POOL_BYTES / OPERANDS / (whole * sizeof(double)) + 1;
     pool->memory = malloc(OPERANDS * pool->third * whole * sizeof(double));
     for (size_t i = 0; pool->memory && i < OPERANDS * pool->third * whole; i++)
         pool->memory[i] = (double)(i % 1021) * 1e-6;
     return pool->memory != NULL;
 }
 
-static void *part_new(void *self, int thread)
+static void *begin(void *self)
 {
-    struct part *part = calloc(1, sizeof *part);
-    if (part)
-        *part = (struct part){.pool = self, .thread = thread, .random = (uint64_t)thread << 32};
-    return part;
+    return self;
 }
 
-static size_t below(struct part *part, size_t count)
+static void end(void *state)
 {
-    return app_bits(7, part->random++, 0) % count;
+    (void)state;
+}
+
+static size_t below(struct pool *pool, size_t count)
+{
+    return app_bits(7, pool->random++, 0) % count;
 }
 
 struct operand {
@@ -60,17 +54,12 @@ struct operand {
     double *ptr;
 };
 
-enum { READ, WRITTEN };
-
 /* A block of so many rows and columns in a tile of those for operand `number`. */
-static void take_block(struct part *part, struct operand *operand, size_t number, int how, size_t rows, size_t columns)
+static void take_block(struct pool *pool, struct operand *operand, size_t number, size_t rows, size_t columns)
 {
-    const struct pool *pool = part->pool;
-    size_t threads = (size_t)pool->threads, whole = pool->tile * pool->tile, blocks = whole / (rows * columns);
-    size_t tile =
-        how == READ ? below(part, pool->third) : below(part, pool->third / threads) * threads + (size_t)part->thread;
+    size_t whole = pool->tile * pool->tile, blocks = whole / (rows * columns), tile = below(pool, pool->third);
     *operand = (struct operand){.extent = {rows, columns}, .stride = {1, rows}};
-    operand->ptr = pool->memory + (number * pool->third + tile) * whole + below(part, blocks) * rows * columns;
+    operand->ptr = pool->memory + (number * pool->third + tile) * whole + below(pool, blocks) * rows * columns;
 }
 
 /* Numbers with which potrf and trsm go on without end: a diagonal that outweighs the rest. */
@@ -93,28 +82,28 @@ static void fill_block(const struct operand *operand)
         operand->ptr[i] = 1e-4;
 }
 
-static int take_operands(struct part *part, const struct app_probe_case *it, struct operand operands[OPERANDS])
+static int take_operands(struct pool *pool, const struct app_probe_case *it, struct operand operands[OPERANDS])
 {
     size_t m = (size_t)it->extent[0], n = (size_t)it->extent[1], k = (size_t)it->extent[2];
     switch (it->kernel) {
     case CHOLESKY_POTRF:
-        take_block(part, &operands[0], 0, WRITTEN, m, m);
+        take_block(pool, &operands[0], 0, m, m);
         fill_block(&operands[0]);
         set_diagonal(&operands[0]);
         return 1;
     case CHOLESKY_TRSM:
-        take_block(part, &operands[0], 0, WRITTEN, n, n);
+        take_block(pool, &operands[0], 0, n, n);
         set_diagonal(&operands[0]);
-        take_block(part, &operands[1], 1, WRITTEN, m, n);
+        take_block(pool, &operands[1], 1, m, n);
         return 2;
     case CHOLESKY_SYRK:
-        take_block(part, &operands[0], 0, READ, n, k);
-        take_block(part, &operands[1], 1, WRITTEN, n, n);
+        take_block(pool, &operands[0], 0, n, k);
+        take_block(pool, &operands[1], 1, n, n);
         return 2;
     default:
-        take_block(part, &operands[0], 0, READ, m, k);
-        take_block(part, &operands[1], 1, READ, n, k);
-        take_block(part, &operands[2], 2, WRITTEN, m, n);
+        take_block(pool, &operands[0], 0, m, k);
+        take_block(pool, &operands[1], 1, n, k);
+        take_block(pool, &operands[2], 2, m, n);
         return 3;
     }
 }
@@ -177,25 +166,20 @@ static int list_cases(const struct cholesky *c, struct app_probe_case cases[MOST
     return count;
 }
 
-int cholesky_probe(struct cholesky *c, int threads)
+int cholesky_probe(struct cholesky *c)
 {
     struct app_probe_case cases[MOST_CASES];
-    int count = list_cases(c, cases), first = 0;
-    if (strcmp(c->kernels, "whole") == 0) {
-        while (cases[first].kernel != CHOLESKY_GEMM)
-            first++;
-        count = 1;
-    }
+    int count = list_cases(c, cases);
     struct pool pool = {0};
-    if (!pool_fill(&pool, c, threads))
+    if (!pool_fill(&pool, c))
         return tool_fail("cholesky", "no memory to measure kernels.");
     int code = app_probe(&(struct app_probe){.verb = "cholesky",
-                                             .cases = cases + first,
+                                             .cases = cases,
                                              .count = count,
-                                             .threads = threads,
+                                             .quick = strcmp(c->kernels, "quick") == 0,
                                              .self = &pool,
-                                             .begin = part_new,
-                                             .end = free,
+                                             .begin = begin,
+                                             .end = end,
                                              .call = call});
     free(pool.memory);
     return code;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Kernels alone, without tasks: how long they take on parts of a tile, on one core and on all at once. For `thrum sim --calibrate`.
+ * Kernels alone, without tasks: how long they take on parts of a tile. For `thrum sim --calibrate`.
  *
  * Cases are measured in turns, many rounds of them, and each is compared with the first case of its codelet in the same round: a
  * machine that is disturbed for a while is slower for all of them. Medians over rounds are told.
@@ -8,6 +8,7 @@
 #ifndef THRUM_APPS_PROBE_H
 #define THRUM_APPS_PROBE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { APP_PROBE_EXTENTS = 3 };
@@ -24,17 +25,15 @@ struct app_probe {
     const char *verb;
     const struct app_probe_case *cases;
     int count;
-    int threads; /* as many as there are cores */
+    bool quick; /* few rounds */
     void *self;
-    /* What thread number `thread` needs; NULL without memory. All threads run the same case at the same time. */
-    void *(*begin)(void *self, int thread);
+    void *(*begin)(void *self); /* what calls need; NULL without memory */
     void (*end)(void *state);
     /* Runs the kernel once, on data that it has not touched for long: the seconds that it took. */
     double (*call)(void *state, const struct app_probe_case *it);
 };
 
-/* Prints one JSON object: an array "kernels" of objects with codelet, extents, work, bytes, seconds, and `crowded`: how many times as
- * long it takes while all cores run it; and without regard to what disturbed it, means: alone, and with all cores. An exit code. */
+/* Prints one JSON object: an array "kernels" of objects with codelet, extents, work, bytes, seconds. An exit code. */
 int app_probe(const struct app_probe *probe);
 
 #endif

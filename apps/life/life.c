@@ -203,8 +203,8 @@ int thrum_cmd_life(int argc, char **argv)
          &life.rule_text, 0, 0, NULL},
         {APP_COUNT, "--density", "PERCENT", "25", "cells that live in the beginning", &life.density, 0, 100, NULL},
         {APP_WORD, "--kernels", "WHICH", NULL,
-         "do not play: measure the kernel, on one core and on --workers at once, and print JSON:\nall sizes of cubes in a block, or the whole one",
-         &life.kernels, 0, 0, "all|whole"}};
+         "do not play: measure the kernel, and print JSON: all sizes of cubes in a block, thoroughly or quickly",
+         &life.kernels, 0, 0, "all|quick"}};
     app_setup_options(&life.setup, options + 7);
     int code = app_parse(&about, options, 7 + APP_SETUP_OPTIONS, argc, argv);
     if (code == TOOL_GO_ON)
@@ -213,5 +213,5 @@ int thrum_cmd_life(int argc, char **argv)
         code = read_rule(&life);
     if (code != TOOL_GO_ON)
         return code;
-    return life.kernels ? life_probe(&life, life.setup.workers ? (int)life.setup.workers : 1) : measure(&life);
+    return life.kernels ? life_probe(&life) : measure(&life);
 }

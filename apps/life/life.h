@@ -27,7 +27,7 @@ struct life {
     uint8_t *memory; /* cells and faces of all blocks */
     thrum_data *room;
     size_t untouched;    /* bytes of `memory` if it is addresses that nobody touches (common/memory.h) */
-    const char *kernels; /* "all", "whole": they alone are measured */
+    const char *kernels; /* "all", "quick": they alone are measured */
     bool steals;         /* priorities say nothing */
     bool buckets;        /* tasks have the bucket 0 */
 };
@@ -48,6 +48,6 @@ int life_unregister(struct life *life, bool discard);
 void life_insert(const struct life *life, thrum_flow *flow);
 
 /* The kernel alone, on parts of a block (probe.c): prints how long it takes. An exit code. */
-int life_probe(struct life *life, int threads);
+int life_probe(struct life *life);
 
 #endif

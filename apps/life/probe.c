@@ -14,14 +14,12 @@
 
 enum { POOL_BYTES = 128 << 20, NEXT = 7 }; /* neighbours are so many blocks apart */
 
-/* As large as the cube of an application, with any number of threads: they share it as workers do, each with blocks and faces that it
- * alone writes. Faces that are read are written by nobody. */
+/* As large as the cube of an application. Faces that are read are written by nobody. */
 struct pool {
     struct life_rule rule;
     uint8_t *cells, *faces;
     size_t blocks, block, face; /* how many, bytes of one, and of one face; a block has faces before and after a step */
     size_t room;                /* bytes */
-    int threads;
 };
 
 struct part {
@@ -30,11 +28,11 @@ struct part {
     uint8_t room[];
 };
 
-static bool pool_fill(struct pool *pool, const struct life *life, int threads)
+static bool pool_fill(struct pool *pool, const struct life *life)
 {
     size_t side = life->side;
-    *pool = (struct pool){.rule = life->rule, .block = side * side * side, .face = side * side, .threads = threads};
-    pool->blocks = (POOL_BYTES / pool->block / (size_t)threads + 1) * (size_t)threads;
+    *pool = (struct pool){.rule = life->rule, .block = side * side * side, .face = side * side};
+    pool->blocks = POOL_BYTES / pool->block + 1;
     pool->room = (side + 2) * (side + 2) * (side + 2);
     size_t faces = 2 * LIFE_FACES * pool->face * pool->blocks;
     pool->cells = malloc(pool->blocks * pool->block);
@@ -48,14 +46,12 @@ static bool pool_fill(struct pool *pool, const struct life *life, int threads)
     return true;
 }
 
-static void *part_new(void *self, int thread)
+static void *part_new(void *self)
 {
     const struct pool *pool = self;
     struct part *part = calloc(1, sizeof *part + pool->room);
-    if (part) {
+    if (part)
         part->pool = pool;
-        part->at = (size_t)thread;
-    }
     return part;
 }
 
@@ -78,9 +74,9 @@ static double call(void *state, const struct app_probe_case *it)
     const struct pool *pool = part->pool;
     const size_t e = (size_t)it->extent[0], cube = e * e * e, extent[3] = {e, e, e}, stride[3] = {1, e, e * e};
     thrum_buffer buffers[LIFE_ACCESSES];
-    part->at += (size_t)pool->threads;
+    part->at++;
     part->part += part->at >= pool->blocks;
-    part->at %= pool->blocks; /* of which the threads' number is a divisor */
+    part->at %= pool->blocks;
     uint8_t *cells = pool->cells + part->at * pool->block + part->part % (pool->block / cube) * cube;
     buffers[LIFE_CELLS] = buffer_of(cells, extent, stride, 3);
     buffers[LIFE_ROOM] = buffer_of(part->room, extent, stride, 3);
@@ -107,7 +103,7 @@ static struct app_probe_case case_of(int share)
                                    e * e * e + (e + 2) * (e + 2) * (e + 2) + faces * e * e};
 }
 
-int life_probe(struct life *life, int threads)
+int life_probe(struct life *life)
 {
     static const int eighths[] = {8, 7, 6, 5, 4, 3, 2};
     enum { CASES = sizeof eighths / sizeof *eighths };
@@ -115,12 +111,12 @@ int life_probe(struct life *life, int threads)
     for (int i = 0; i < CASES; i++)
         cases[i] = case_of((int)life->side * eighths[i] / 8);
     struct pool pool;
-    bool good = pool_fill(&pool, life, threads);
+    bool good = pool_fill(&pool, life);
     int code = !good ? tool_fail("life", "no memory to measure its kernel.")
                      : app_probe(&(struct app_probe){.verb = "life",
                                                      .cases = cases,
-                                                     .count = strcmp(life->kernels, "whole") == 0 ? 1 : CASES,
-                                                     .threads = threads,
+                                                     .count = CASES,
+                                                     .quick = strcmp(life->kernels, "quick") == 0,
                                                      .self = &pool,
                                                      .begin = part_new,
                                                      .end = free,

@@ -16,6 +16,7 @@
  *     speed  gemm cpu=30e9 gpu=1.2e12                 # units of work a second
  *     time   start cpu=const:5us gpu=gamma:4,2us      # or how long it takes, whatever its work
  *     overhead cpu=2us access.cpu=0.3us gpu=10us      # that each task adds, and each of its accesses
+ *     overhead fresh.gpu=0.5ns copy.gpu=3us           # and what data does: each byte of new memory, each copy asked for
  *     insert task=0.7us access=0.2us window=8192      # how tasks come: one by one, and how many may be open
  *     noise  normal:1,0.05                            # each task's time is multiplied by a number like this
  *

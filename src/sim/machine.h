@@ -45,9 +45,10 @@ typedef struct thrum__speed_row {
 } thrum__speed_row;
 
 /* What a worker of a kind adds to a task: seconds, those for each access and for each byte of scratch memory; and by how much of
- * that each other worker of the host makes it longer. */
+ * that each other worker of the host makes it longer. `fresh`: for each byte of a device's memory that is given to data which had none
+ * there; the next task that begins on the device pays. `copy`: for each copy that the worker asks for; its next task pays. */
 typedef struct thrum__overhead {
-    double task, access, scratch, crowd;
+    double task, access, scratch, fresh, copy, crowd;
 } thrum__overhead;
 
 struct thrum_machine {

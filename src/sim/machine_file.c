@@ -397,6 +397,8 @@ static void write_overhead(FILE *file, const char *kind, const thrum__overhead *
     write_time(file, kind, overhead->task);
     write_part(file, "access", kind, overhead->access);
     write_part(file, "scratch", kind, overhead->scratch);
+    write_part(file, "fresh", kind, overhead->fresh);
+    write_part(file, "copy", kind, overhead->copy);
     write_crowd(file, kind, overhead->crowd);
 }
 

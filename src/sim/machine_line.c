@@ -595,19 +595,19 @@ static int take_time_line(struct reader *reader)
 
 /* ---- Overheads ---------------------------------------------------------------------------------------------------- */
 
-enum overhead_part { TASK_PART, ACCESS_PART, SCRATCH_PART, OVERHEAD_CROWD_PART, OVERHEAD_PARTS };
+enum overhead_part { TASK_PART, ACCESS_PART, SCRATCH_PART, FRESH_PART, COPY_PART, OVERHEAD_CROWD_PART, OVERHEAD_PARTS };
 
 /* "cpu" is of each task, "access.cpu" of each of its accesses, and so on. */
 static int read_overhead_key(const struct reader *reader, const char *key, int *part, int *kind)
 {
-    static const char *const names[OVERHEAD_PARTS] = {"", "access", "scratch", "crowd"};
+    static const char *const names[OVERHEAD_PARTS] = {"", "access", "scratch", "fresh", "copy", "crowd"};
     return read_key_of_kind(reader, "overhead", key, names, OVERHEAD_PARTS, part, kind);
 }
 
 static int set_overhead(const struct reader *reader, thrum__overhead *to, int part, const char *key, const char *value)
 {
     const struct key time_key = {.name = key, .value = TIME};
-    double *const seconds[OVERHEAD_PARTS] = {&to->task, &to->access, &to->scratch, NULL};
+    double *const seconds[OVERHEAD_PARTS] = {&to->task, &to->access, &to->scratch, &to->fresh, &to->copy, NULL};
     return part == OVERHEAD_CROWD_PART ? read_crowd(reader, value, &to->crowd)
                                        : read_value(reader, &time_key, value, seconds[part]);
 }

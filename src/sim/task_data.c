@@ -131,7 +131,10 @@ static bool bring(task_run *run, const use *u)
         return false;
     }
     int stop = next_stop(run, from, to);
-    return run_replica(run, p, stop)->arriving || thrum__sim_transfer_begin(run, p, from, stop);
+    if (run_replica(run, p, stop)->arriving)
+        return true;
+    run->workers[u->of->worker].copies++;
+    return thrum__sim_transfer_begin(run, p, from, stop);
 }
 
 /* Whether a copy of it has to be waited for; begins one where that is needed. A writer waits for all of them. */
@@ -267,6 +270,8 @@ static void prefetch_one(task_run *run, piece *p, int to)
     replica *there = run_replica(run, p, stop);
     if (there->arriving || !thrum__sim_prefetch_memory(run, stop, p))
         return;
+    if (run->pusher >= 0) /* prefetching is a push's work */
+        run->workers[run->pusher].copies++;
     if (thrum__sim_transfer_begin(run, p, from, stop))
         there->wanted = stop == to;
 }

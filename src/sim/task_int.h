@@ -64,6 +64,7 @@ typedef struct node {
     bool device;
     int home; /* where it copies to what is thrown out: the memory of its host */
     size_t memory, used, leaving;
+    size_t fresh; /* given to data since a task began there */
     replica *oldest, *newest;
     task *first, *last; /* the line: those that wait for memory */
     thrum_sim_node stats;
@@ -109,6 +110,7 @@ typedef struct worker {
     bool refused;         /* it will not pop again before it is woken */
     bool called;          /* it is in the line of those that look whether there is something to do */
     int staged, admitted; /* popped and not begun; those of them that have their memory */
+    int copies;           /* that it has asked for since it began a task */
     task *running;
     task *arrived, *last_arrived;
     /* Where its time goes. */
@@ -145,6 +147,7 @@ struct thrum__task_run {
     void *policy_state;
     bool begun; /* its `begin` has been called */
     const thrum_job *pushed;
+    int pusher; /* the worker that pushes it; THRUM_ANY_WORKER: none, or nobody pushes */
     int next_any;
     bool last_call; /* all workers have been called once more, since nobody took what is queued */
     uint64_t next_number, random;

@@ -70,6 +70,7 @@ static void replica_get(const task_run *run, node *n, replica *r, const piece *p
     r->memory = true;
     r->piece = (int)(p - run->pieces);
     get(n, p->bytes);
+    n->fresh += p->bytes;
     list_append(n, r);
 }
 

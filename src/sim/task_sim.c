@@ -374,7 +374,11 @@ static int run_policy(task_run *run, thrum_sim_result **result)
 
 static int simulate(const thrum_sim *sim, thrum_sim_result **result)
 {
-    task_run run = {.sim = sim, .workload = sim->workload, .depth = sim->ahead + 1, .free_transfer = NO_TRANSFER};
+    task_run run = {.sim = sim,
+                    .workload = sim->workload,
+                    .depth = sim->ahead + 1,
+                    .free_transfer = NO_TRANSFER,
+                    .pusher = THRUM_ANY_WORKER};
     int err = begin(&run);
     if (!err)
         err = is_stealing(sim->policy) ? thrum__sim_steal(&run, result) : run_policy(&run, result);

@@ -30,8 +30,10 @@ static void push(task_run *run, task *t, int from)
     run->last_call = false;
     thrum__sim_count_ready(run, t, 1);
     run->pushed = &t->shown;
+    run->pusher = from;
     run->policy->push(run->policy_state, &run->world, &t->shown, from);
     run->pushed = NULL;
+    run->pusher = THRUM_ANY_WORKER;
 }
 
 static piece *taken_by_others(const task *t)
@@ -216,6 +218,18 @@ __attribute__((unused)) static bool all_is_there(const task_run *run, const task
     return true;
 }
 
+/* What was done for its data since a task began there: memory was given to it, copies were asked for. */
+static double staging_seconds(task_run *run, worker *w)
+{
+    const thrum_machine *machine = run->layout.machine;
+    const thrum__overhead *each = w->device ? &machine->kind_overhead[w->kind - 1] : &machine->core_overhead;
+    node *n = &run->nodes[w->node];
+    double seconds = (double)n->fresh * each->fresh + w->copies * each->copy;
+    n->fresh = 0;
+    w->copies = 0;
+    return seconds;
+}
+
 static void begin(task_run *run, worker *w, task *t)
 {
     size_t number = (size_t)(t - run->tasks);
@@ -224,6 +238,7 @@ static void begin(task_run *run, worker *w, task *t)
     t->begin = run_now(run);
     thrum__sim_count_begin(run, t);
     double seconds = run->seconds[number * (size_t)run->kind_count + (size_t)w->kind];
+    seconds += staging_seconds(run, w);
     run_fail(run, run->ops->kernel(run->engine, w->number, seconds, ticket_of(number, false)));
 }
 

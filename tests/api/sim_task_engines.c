@@ -195,6 +195,12 @@ static void both_engines_agree_where_links_are_slow_and_kernels_noisy(void **sta
     compare_policies("p100", "noise gamma:20,0.05", 13);
 }
 
+static void both_engines_agree_where_data_costs_workers(void **state)
+{
+    (void)state;
+    compare_policies("k40", "overhead fresh.gpu=0.031ns copy.gpu=17us copy.cpu=13us", 17);
+}
+
 static void both_engines_agree_where_tasks_come_one_by_one(void **state)
 {
     (void)state;
@@ -375,6 +381,7 @@ int main(void)
         cmocka_unit_test(both_engines_agree_on_k40),
         cmocka_unit_test(both_engines_agree_where_memory_is_short),
         cmocka_unit_test(both_engines_agree_where_links_are_slow_and_kernels_noisy),
+        cmocka_unit_test(both_engines_agree_where_data_costs_workers),
         cmocka_unit_test(both_engines_agree_where_tasks_come_one_by_one),
         cmocka_unit_test(both_engines_agree_on_a_cluster),
         cmocka_unit_test_setup(errors_come_back_with_their_sentences, register_policies),

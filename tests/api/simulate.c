@@ -428,6 +428,53 @@ TEST(a_pinned_task_runs_where_it_is_pinned)
     thrum_sim_result_free(r);
 }
 
+/* ---- What data costs workers ------------------------------------------------------------------------------------------- */
+
+/* 3 s for the copy; the first task pays for 20 bytes of memory, the second finds them there. */
+TEST(memory_that_a_device_gives_to_data_is_paid_for_once)
+{
+    begin();
+    int c = codelet("c", EMU), d = data(20, true);
+    task(c, 1, THRUM_MODE_R, d, 0, 0);
+    task(c, 1, THRUM_MODE_R, d, 0, 0);
+    char lines[300];
+    snprintf(lines, sizeof lines, "%s\noverhead fresh.gpu=0.5s", small);
+    thrum_sim_result *r = run_on(lines, NULL, 0);
+    assert_near(r->makespan, 3 + (1 + 10) + 1);
+    thrum_sim_result_free(r);
+}
+
+TEST(a_copy_is_paid_for_by_the_worker_that_asks_for_it)
+{
+    begin();
+    int c = codelet("c", EMU), d = data(20, true), home = codelet("home", CPU);
+    task(c, 1, THRUM_MODE_R, d, 0, 0);
+    task(c, 1, THRUM_MODE_RW, d, 0, 0);
+    task(home, 1, THRUM_MODE_R, d, 0, 0);
+    char lines[300];
+    snprintf(lines, sizeof lines, "%s\noverhead copy.gpu=2s copy.cpu=5s", small);
+    thrum_sim_result *r = run_on(lines, NULL, 0);
+    assert_near(r->makespan, 3 + (1 + 2) + 1 + 3 + (1 + 5));
+    thrum_sim_result_free(r);
+}
+
+/* dmda has data brought ahead of time when a task is pushed: whoever inserts pays nothing here, who ends a task does. */
+TEST(a_prefetch_is_paid_for_by_the_worker_that_pushed)
+{
+    begin();
+    int c = codelet("c", EMU), first = codelet("first", CPU), d = data(20, true);
+    task(first, 1, THRUM_MODE_RW, d, 0, 0);
+    task(c, 1, THRUM_MODE_R, d, 0, 0);
+    task(first, 1, THRUM_MODE_RW, data(20, true), 0, 0);
+    task(first, 1, THRUM_MODE_RW, data(20, true), 0, 0);
+    char lines[300];
+    snprintf(lines, sizeof lines, "cores count=1\n%s\noverhead copy.cpu=5s", strchr(small, '\n') + 1);
+    thrum_sim_result *r = run_on(lines, "dmda", 0);
+    assert_near(r->makespan, 1 + (1 + 5) + 1);
+    assert_near(r->workers[1].busy, 1);
+    thrum_sim_result_free(r);
+}
+
 /* ---- Tasks that come one by one ----------------------------------------------------------------------------------------- */
 
 static const char inserted[] = "cores count=2\nspeed * cpu=1\ninsert task=2s access=0.5s";
@@ -1177,6 +1224,9 @@ int main(void)
         cmocka_unit_test(a_pinned_task_runs_where_it_is_pinned),
         cmocka_unit_test(a_task_runs_when_it_has_been_inserted),
         cmocka_unit_test(what_waits_runs_when_it_is_inserted_and_ready),
+        cmocka_unit_test(memory_that_a_device_gives_to_data_is_paid_for_once),
+        cmocka_unit_test(a_copy_is_paid_for_by_the_worker_that_asks_for_it),
+        cmocka_unit_test(a_prefetch_is_paid_for_by_the_worker_that_pushed),
         cmocka_unit_test(a_full_window_is_emptied_by_half_before_more_come),
         cmocka_unit_test(no_more_tasks_are_seen_than_the_window_has),
         cmocka_unit_test(a_task_can_say_itself_how_long_it_takes),

@@ -301,7 +301,8 @@ TEST(a_codelet_without_a_speed_is_named_with_the_workers_that_lack_it)
 
 static bool same_overhead(const thrum__overhead *a, const thrum__overhead *b)
 {
-    return a->task == b->task && a->access == b->access && a->scratch == b->scratch && a->crowd == b->crowd;
+    return a->task == b->task && a->access == b->access && a->scratch == b->scratch && a->fresh == b->fresh &&
+           a->copy == b->copy && a->crowd == b->crowd;
 }
 
 static void assert_same_kinds(const thrum_machine *a, const thrum_machine *b)
@@ -373,6 +374,7 @@ static const char odd_lines[] =
     "speed \"sp mm # 1\" cpu=unlimited fixed.cpu=7ms\nspeed \"a=b\" c=1\n"
     "time start cpu=const:5us b=gamma:4,2us c=twopoint:0.25\n"
     "overhead cpu=0.1us access.cpu=33.3333333ns b=123.456789us access.b=1us scratch.b=0.3ns crowd.b=0.7 c=3s\n"
+    "overhead fresh.b=0.7777ns copy.b=1.25us copy.cpu=0.3333us fresh.c=1ns\n"
     "insert task=0.7777777777us access=123ns window=8192\nnoise normal:1,0.05\n";
 
 TEST(what_is_written_makes_the_same_machine)
