@@ -24,7 +24,8 @@ struct worker;
  *
  * Somebody is asked to make way; the caller is at work from now on. False: another one has the seat. */
 bool thrum__seat_ask(struct domain *d);
-/* It is not at work for a while. True: it keeps the seat, and may be back with that ticket. False: nobody had made way yet; the seat is free. */
+/* It is not at work for a while. True: it keeps the seat, and may be back with that ticket. False: nobody had made way yet; the seat is
+ * free. */
 bool thrum__seat_pause(struct worker *sitter, uint32_t *ticket);
 /* It is back, on the lender's core if it has not been back before. False: it has been away for too long, and the seat is gone. */
 bool thrum__seat_resume(struct domain *d, uint32_t ticket);

@@ -45,6 +45,7 @@ struct thrum__stream {
     bool seated;                /* whoever inserts has the executor's seat (seat.c), and is away: */
     uint32_t ticket;            /* this brings it back */
     uint32_t in_vain, declines; /* times that it sat down and found nothing for itself; it does not try so many times */
+    bool patient;               /* it has not waited yet for jobs to show how long they take */
     bool alone;                 /* there is one place for all, and whoever inserts may have it */
     uint32_t batches;
     uint32_t row; /* jobs in a row for which it took the place */
@@ -153,6 +154,7 @@ int thrum__stream_begin(thrum__stream *stream, thrum__job_owner *owner)
     stream->handle = handle;
     stream->run = run;
     stream->batches = 0;
+    stream->patient = true;
     stream->alone = stream->feeder && stream->ex->cpu.life.limit == 1;
     stream->at_once.on &= stream->alone;
     thrum__at_once_waited(&stream->at_once);
@@ -538,15 +540,19 @@ static size_t run_some(worker *w, const thrum__stream *stream, size_t most)
     return count;
 }
 
-/* Until a job has ended, but not long: whoever is far ahead by then would be so for the rest of the flow. */
-static bool knows_jobs(const thrum__stream *stream)
+static bool has_seen_jobs(const thrum__stream *stream)
 {
-    for (int64_t now = thrum__now(), until = now + LEARN_NS; now < until; now = thrum__now()) {
-        if (atomic_load_explicit(&stream->at_once.calls, memory_order_relaxed) > 0)
-            return true;
+    return atomic_load_explicit(&stream->at_once.calls, memory_order_relaxed) > 0;
+}
+
+/* Waits until a job has ended, once and not long: whoever is far ahead by then would be so for the rest of the flow. */
+static bool learns_of_jobs(thrum__stream *stream)
+{
+    int64_t until = stream->patient ? thrum__now() + LEARN_NS : 0;
+    stream->patient = false;
+    while (!has_seen_jobs(stream) && thrum__now() < until)
         sched_yield();
-    }
-    return false;
+    return has_seen_jobs(stream);
 }
 
 static bool jobs_are_long(const thrum__stream *stream)
@@ -557,12 +563,11 @@ static bool jobs_are_long(const thrum__stream *stream)
 /* Whoever found nothing for itself does not ask a worker to make way again and again; nor while nothing is known of jobs. */
 static bool declines(thrum__stream *stream)
 {
-    if (stream->declines == 0 && knows_jobs(stream) && !jobs_are_long(stream))
-        return false;
-    if (stream->declines == 0)
-        stream->declines = IN_VAIN_MOST;
-    stream->declines--;
-    return true;
+    if (stream->declines > 0) {
+        stream->declines--;
+        return true;
+    }
+    return (!has_seen_jobs(stream) && !learns_of_jobs(stream)) || jobs_are_long(stream);
 }
 
 static void decide_to_stay(thrum__stream *stream, bool stays)
