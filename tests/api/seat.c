@@ -23,7 +23,7 @@ static int64_t now(void)
 /* ---- Tasks -------------------------------------------------------------------------------------------------------- */
 
 static pthread_t inserter;
-static atomic_int here, inside, most_inside, met, pinned, wrong_worker;
+static atomic_int here, inside, most_inside, met, pinned, wrong_worker, unknown_here;
 
 static void note_most(int count)
 {
@@ -68,6 +68,16 @@ static void run_pinned(const thrum_buffer *b, const void *arg)
     atomic_fetch_add(&pinned, 1);
 }
 
+/* Of a codelet of its own, of which nothing is known. */
+static void run_unknown(const thrum_buffer *b, const void *arg)
+{
+    (void)b;
+    (void)arg;
+    if (pthread_equal(pthread_self(), inserter))
+        atomic_fetch_add(&unknown_here, 1);
+    spend(BODY_NS);
+}
+
 static void run_failing(const thrum_buffer *b, const void *arg)
 {
     (void)b;
@@ -96,7 +106,7 @@ static void begin(world *w)
     for (int i = 0; i < CELLS; i++)
         assert_non_null(w->data[i] = thrum_data_variable(w->ex, &w->cells[i], sizeof(long)));
     inserter = pthread_self();
-    atomic_int *counters[] = {&here, &inside, &most_inside, &met, &pinned, &wrong_worker};
+    atomic_int *counters[] = {&here, &inside, &most_inside, &met, &pinned, &wrong_worker, &unknown_here};
     for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++)
         atomic_store(counters[i], 0);
 }
@@ -169,6 +179,22 @@ TEST(what_is_pinned_to_the_worker_is_run)
     end(&w);
     assert_int_equal(atomic_load(&pinned), expected);
     assert_int_equal(atomic_load(&wrong_worker), 0);
+}
+
+/* It may wait for what this thread does next. */
+TEST(whoever_inserts_runs_nothing_that_it_does_not_know)
+{
+    static thrum_codelet unknown[200];
+    world w;
+    begin(&w);
+    for (int i = 0; i < 200; i++) {
+        unknown[i] = (thrum_codelet){.name = "unknown", .cpu = run_unknown};
+        insert_brief(&w, 40);
+        assert_int_equal(thrum_insert(w.flow, &unknown[i], THRUM_NONE), 0);
+    }
+    int taken = atomic_load(&unknown_here); /* where it waits for all of them it may run any */
+    end(&w);
+    assert_int_equal(taken, 0);
 }
 
 TEST(data_is_had_in_between)
@@ -255,6 +281,7 @@ int main(void)
         cmocka_unit_test(whoever_inserts_is_one_of_the_workers),
         cmocka_unit_test(the_worker_is_back_when_nobody_inserts),
         cmocka_unit_test(what_is_pinned_to_the_worker_is_run),
+        cmocka_unit_test(whoever_inserts_runs_nothing_that_it_does_not_know),
         cmocka_unit_test(data_is_had_in_between),
         cmocka_unit_test(urgent_tasks_are_not_left_behind),
         cmocka_unit_test(a_failure_ends_it),
