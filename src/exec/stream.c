@@ -456,7 +456,7 @@ static bool sit(thrum__stream *stream)
     return true;
 }
 
-static void pause(thrum__stream *stream)
+static void go_away(thrum__stream *stream)
 {
     thrum__self = NULL;
     stream->seated = thrum__seat_pause(stream->feeder, &stream->ticket);
@@ -476,7 +476,7 @@ static worker *enter(thrum__stream *stream)
     worker *self = thrum__self;
     if (self && self->ex == ex)
         return self->at_home ? self : NULL;
-    if (stream->seated && sit(stream))
+    if (stream->seated && may_sit(stream) && sit(stream))
         return stream->feeder;
     return ex->callers_help ? thrum__guest_enter(ex, false) : NULL;
 }
@@ -484,7 +484,7 @@ static worker *enter(thrum__stream *stream)
 static void leave(thrum__stream *stream, worker *w, const worker *self)
 {
     if (w && w == stream->feeder)
-        pause(stream);
+        go_away(stream);
     else if (w && w != self)
         thrum__guest_leave(w);
 }
@@ -575,7 +575,7 @@ static void decide_to_stay(thrum__stream *stream, bool stays)
     stream->in_vain = stays ? 0 : stream->in_vain < IN_VAIN_MOST ? 2 * stream->in_vain + 1 : IN_VAIN_MOST;
     stream->declines = stream->in_vain;
     if (stays)
-        pause(stream);
+        go_away(stream);
     else
         rise(stream);
 }

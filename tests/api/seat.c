@@ -246,6 +246,33 @@ TEST(a_failure_ends_it)
     end(&w);
 }
 
+static int index_after_wait;
+
+static void end_flow_in_task(void *arg)
+{
+    world *w = arg;
+    assert_int_equal(thrum_flow_wait(w->flow), 0);
+    index_after_wait = thrum_worker_index();
+}
+
+/* Begun by a thread that is no worker, ended by one of another executor, which stays what it is. */
+TEST(a_worker_of_another_executor_goes_on_with_it)
+{
+    thrum_executor *other = thrum_executor_new(&(thrum_config){.workers = 1});
+    world w;
+    begin(&w);
+    for (int round = 0; round < 10; round++) {
+        insert_brief(&w, MANY / 4);
+        index_after_wait = -1;
+        thrum_handle *handle = thrum_submit(other, end_flow_in_task, &w);
+        assert_int_equal(thrum_wait(handle), 0);
+        thrum_release(handle);
+        assert_true(index_after_wait >= 0);
+    }
+    end(&w);
+    assert_int_equal(thrum_executor_free(other), 0);
+}
+
 static void *insert_elsewhere(void *arg)
 {
     insert_brief(arg, MANY / 2);
@@ -287,6 +314,7 @@ int main(void)
         cmocka_unit_test(data_is_had_in_between),
         cmocka_unit_test(urgent_tasks_are_not_left_behind),
         cmocka_unit_test(a_failure_ends_it),
+        cmocka_unit_test(a_worker_of_another_executor_goes_on_with_it),
         cmocka_unit_test(of_several_that_insert_one_has_the_seat),
     };
     return RUN_TESTS(tests, 30);
