@@ -35,44 +35,77 @@ static void range_of(int step, size_t extent, size_t neighbours_extent, size_t *
     *count = step ? 1 : extent;
 }
 
-/* Copies what touches the block in this direction from a face of the neighbour to the rim of the room. */
-static void fill_rim(const thrum_buffer *face, struct life_direction direction, const size_t extent[3], uint8_t *room)
+/* ---- The room: three layers of the block at a time, with what surrounds them ------------------------------------------ */
+
+/* Layers, and the direction z of neighbours, count from the one below the block: 0, then those of the block, then one above. */
+static size_t layer_size(const size_t extent[3])
 {
-    const size_t line = extent[0] + 2, step[3] = {1, line, line * (extent[1] + 2)};
-    int axis = life_face_towards(direction) / 2;
-    size_t u = other_axis(axis, 0), v = other_axis(axis, 1), to_u, to_v, from_u, from_v, count_u, count_v;
-    range_of(direction.step[u], extent[u], face->extent[0], &to_u, &from_u, &count_u);
-    range_of(direction.step[v], extent[v], face->extent[1], &to_v, &from_v, &count_v);
-    uint8_t *to = room + (direction.step[axis] < 0 ? 0 : extent[axis] + 1) * step[axis];
+    return (extent[0] + 2) * (extent[1] + 2);
+}
+
+static uint8_t *layer_at(uint8_t *room, const size_t extent[3], size_t z)
+{
+    return room + z % LIFE_LAYERS * layer_size(extent);
+}
+
+/* What lies above or below the block: the middle of that layer. */
+static void fill_middle(const thrum_buffer *face, const size_t extent[3], uint8_t *layer)
+{
     const uint8_t *from = face->ptr;
-    for (size_t j = 0; j < count_v; j++)
-        for (size_t i = 0; i < count_u; i++)
-            to[(to_u + i) * step[u] + (to_v + j) * step[v]] = from[from_u + i + (from_v + j) * face->stride[1]];
+    for (size_t y = 0; y < extent[1]; y++)
+        memcpy(layer + (y + 1) * (extent[0] + 2) + 1, from + y * face->stride[1], extent[0]);
+}
+
+/* What lies beside the block, in a layer that this direction touches: a line of x or of y, or one cell. It is a line of the neighbour's
+ * face, whose second axis is z. */
+static void fill_edge(const thrum_buffer *face, struct life_direction direction, const size_t extent[3], size_t z,
+                      uint8_t *layer)
+{
+    int axis = life_face_towards(direction) / 2;
+    size_t line = extent[0] + 2, step[2] = {1, line}, u = other_axis(axis, 0), to_u, from_u, count_u, to_z, from_z,
+           count_z;
+    range_of(direction.step[u], extent[u], face->extent[0], &to_u, &from_u, &count_u);
+    range_of(direction.step[2], extent[2], face->extent[1], &to_z, &from_z, &count_z);
+    uint8_t *to = layer + (direction.step[axis] < 0 ? 0 : extent[axis] + 1) * step[axis] + to_u * step[u];
+    const uint8_t *from = (const uint8_t *)face->ptr + from_u + (from_z + z - to_z) * face->stride[1];
+    for (size_t i = 0; i < count_u; i++)
+        to[i * step[u]] = from[i];
+}
+
+static bool touches(struct life_direction direction, const size_t extent[3], size_t z)
+{
+    return direction.step[2] == (z == 0 ? -1 : z > extent[2] ? 1 : 0);
+}
+
+/* A layer of the block becomes one of the room, before the block's own has changed. */
+static void fill_layer(const thrum_buffer *b, const size_t extent[3], size_t z, uint8_t *layer)
+{
+    const size_t *step = b[LIFE_CELLS].stride;
+    for (int i = 0; i < LIFE_NEIGHBOURS; i++) {
+        struct life_direction direction = life_direction(i);
+        if (!touches(direction, extent, z))
+            continue;
+        if (direction.step[0] || direction.step[1])
+            fill_edge(&b[LIFE_OLD_FACES + i], direction, extent, z, layer);
+        else
+            fill_middle(&b[LIFE_OLD_FACES + i], extent, layer);
+    }
+    for (size_t y = 0; y < extent[1] && z > 0 && z <= extent[2]; y++)
+        memcpy(layer + (y + 1) * (extent[0] + 2) + 1,
+               (const uint8_t *)b[LIFE_CELLS].ptr + (z - 1) * step[2] + y * step[1], extent[0]);
 }
 
 /* ---- A step ------------------------------------------------------------------------------------------------------- */
 
-/* The room becomes the block with one layer of its neighbours all around. */
-static void fill_room(const thrum_buffer *b, const size_t extent[3], uint8_t *room)
-{
-    const uint8_t *cells = b[LIFE_CELLS].ptr;
-    const size_t *step = b[LIFE_CELLS].stride, line = extent[0] + 2, plane = line * (extent[1] + 2);
-    for (size_t z = 0; z < extent[2]; z++)
-        for (size_t y = 0; y < extent[1]; y++)
-            memcpy(room + (z + 1) * plane + (y + 1) * line + 1, cells + z * step[2] + y * step[1], extent[0]);
-    for (int i = 0; i < LIFE_NEIGHBOURS; i++)
-        fill_rim(&b[LIFE_OLD_FACES + i], life_direction(i), extent, room);
-}
-
 enum { LONGEST_LINE = 1024 + 2 };
 
-/* How many live in the nine lines around and with `line`, at each x. */
-static void add_lines(const uint8_t *middle, size_t line, size_t plane, uint8_t *sums)
+/* How many live in the nine lines around and with that at `middle` of the layer between two others, at each x. */
+static void add_lines(const uint8_t *const layers[LIFE_LAYERS], size_t middle, size_t line, uint8_t *sums)
 {
     memset(sums, 0, line);
-    for (size_t z = 0; z < 3; z++)
+    for (size_t z = 0; z < LIFE_LAYERS; z++)
         for (size_t y = 0; y < 3; y++) {
-            const uint8_t *other = middle + z * plane + y * line - plane - line;
+            const uint8_t *other = layers[z] + middle + y * line - line;
             for (size_t x = 0; x < line; x++)
                 sums[x] = (uint8_t)(sums[x] + other[x]);
         }
@@ -88,19 +121,30 @@ static void step_line(const uint8_t *middle, const uint8_t *sums, struct life_ru
     }
 }
 
+static void step_layer(const uint8_t *const layers[LIFE_LAYERS], struct life_rule rule, const size_t extent[3],
+                       size_t step, uint8_t *cells)
+{
+    const size_t line = extent[0] + 2;
+    uint8_t sums[LONGEST_LINE];
+    for (size_t y = 0; y < extent[1]; y++) {
+        add_lines(layers, (y + 1) * line, line, sums);
+        step_line(layers[1] + (y + 1) * line, sums, rule, extent[0], cells + y * step);
+    }
+}
+
 static void life_step(const thrum_buffer *b, const void *arg)
 {
     const size_t *extent = b[LIFE_CELLS].extent, *step = b[LIFE_CELLS].stride;
-    const size_t line = extent[0] + 2, plane = line * (extent[1] + 2);
-    uint8_t *cells = b[LIFE_CELLS].ptr, *room = b[LIFE_ROOM].ptr, sums[LONGEST_LINE];
+    uint8_t *cells = b[LIFE_CELLS].ptr, *room = b[LIFE_ROOM].ptr;
     app_count_task();
-    fill_room(b, extent, room);
-    for (size_t z = 0; z < extent[2]; z++)
-        for (size_t y = 0; y < extent[1]; y++) {
-            const uint8_t *middle = room + (z + 1) * plane + (y + 1) * line;
-            add_lines(middle, line, plane, sums);
-            step_line(middle, sums, *(const struct life_rule *)arg, extent[0], cells + z * step[2] + y * step[1]);
-        }
+    fill_layer(b, extent, 0, layer_at(room, extent, 0));
+    fill_layer(b, extent, 1, layer_at(room, extent, 1));
+    for (size_t z = 0; z < extent[2]; z++) {
+        fill_layer(b, extent, z + 2, layer_at(room, extent, z + 2));
+        const uint8_t *const layers[LIFE_LAYERS] = {layer_at(room, extent, z), layer_at(room, extent, z + 1),
+                                                    layer_at(room, extent, z + 2)};
+        step_layer(layers, *(const struct life_rule *)arg, extent, step[1], cells + z * step[2]);
+    }
     for (int face = 0; face < LIFE_FACES; face++)
         life_write_face(cells, extent, step, face, b[LIFE_NEW_FACES + face].ptr, b[LIFE_NEW_FACES + face].stride[1]);
 }

@@ -35,7 +35,10 @@ int life_face_towards(struct life_direction direction);
 void life_write_face(const uint8_t *cells, const size_t extent[3], const size_t step[3], int face, uint8_t *to,
                      size_t ld);
 
-/* Accesses: RW cells, SCRATCH of extents + 2, W the six faces after the step, R the 26 neighbours' faces before it, by
+/* Layers of cells that the kernel has around the one that it changes. */
+enum { LIFE_LAYERS = 3 };
+
+/* Accesses: RW cells, SCRATCH of LIFE_LAYERS layers with a rim around (extents + 2), W the six faces after the step, R the 26 neighbours' faces before it, by
  * direction. Argument: a struct life_rule. */
 enum {
     LIFE_CELLS,

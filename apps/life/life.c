@@ -21,19 +21,36 @@ static const struct app_about about = {
 
 /* ---- Cells -------------------------------------------------------------------------------------------------------- */
 
-/* Whether the cell lives in the beginning. */
-static uint8_t first_cell(const struct life *life, size_t x, size_t y, size_t z)
+enum { CELLS_OF_BITS = 4 };
+
+/* What decides about a cell and those beside it in a row, and whether the cell lives in the beginning. */
+static uint64_t first_bits(const struct life *life, size_t x, size_t y, size_t z)
 {
-    return app_bits(life->setup.seed, x + y * life->n, z) % 100 < life->density;
+    return app_bits(life->setup.seed, x / CELLS_OF_BITS + y * life->n, z);
+}
+
+static uint8_t first_cell(const struct life *life, uint64_t bits, size_t x)
+{
+    return (bits >> x % CELLS_OF_BITS * 16 & 0xffff) * 100 >> 16 < life->density;
+}
+
+static void fill_row(const struct life *life, const struct block *b, size_t y, size_t z, uint8_t *cells)
+{
+    uint64_t bits = 0;
+    for (size_t i = 0; i < b->extent[0]; i++) {
+        size_t x = b->from[0] + i;
+        if (i == 0 || x % CELLS_OF_BITS == 0)
+            bits = first_bits(life, x, b->from[1] + y, b->from[2] + z);
+        cells[i] = first_cell(life, bits, x);
+    }
 }
 
 static void fill_block(const struct life *life, struct block *b)
 {
-    uint8_t *cell = b->cells;
+    uint8_t *row = b->cells;
     for (size_t z = 0; z < b->extent[2]; z++)
-        for (size_t y = 0; y < b->extent[1]; y++)
-            for (size_t x = 0; x < b->extent[0]; x++)
-                *cell++ = first_cell(life, b->from[0] + x, b->from[1] + y, b->from[2] + z);
+        for (size_t y = 0; y < b->extent[1]; y++, row += b->extent[0])
+            fill_row(life, b, y, z, row);
     const size_t step[3] = {1, b->extent[0], b->extent[0] * b->extent[1]};
     for (int face = 0; face < LIFE_FACES; face++)
         life_write_face(b->cells, b->extent, step, face, b->faces[0][face], b->extent[face < 2]);
@@ -116,7 +133,7 @@ static void check(void *self, struct app_check *check)
         return;
     }
     for (size_t i = 0; i < cells; i++)
-        now[i] = first_cell(life, i % n, i / n % n, i / n / n);
+        now[i] = first_cell(life, first_bits(life, i % n, i / n % n, i / n / n), i % n);
     for (uint64_t step = 0; step < life->steps; step++) {
         plain_step(life, now, next);
         uint8_t *swap = now;

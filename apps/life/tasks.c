@@ -100,7 +100,7 @@ int life_register(struct life *life, thrum_executor *ex)
 {
     size_t room = (life->side < life->n ? life->side : life->n) + 2;
     int err = 0;
-    life->room = thrum_data_block(ex, NULL, 0, 0, room, room, room, 1);
+    life->room = thrum_data_block(ex, NULL, 0, 0, room, room, LIFE_LAYERS, 1);
     for (size_t i = 0; i < life_blocks(life) && !err; i++)
         err = register_block(&life->blocks[i], ex);
     return life->room ? err : THRUM_ENOMEM;

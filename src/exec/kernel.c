@@ -108,24 +108,15 @@ static bool call(place *pl, placing *p, kernel_call *c, const thrum_buffer *buff
 
 static int home_scratch(use *u, thrum_buffer *buffer)
 {
-    const thrum_layout *custom = u->data->custom;
-    if (custom)
-        u->scratch = custom->make ? custom->make(custom->ctx) : NULL;
-    else
-        u->scratch = thrum__alloc_aligned(u->data->replicas->bytes);
+    u->scratch = thrum__data_memory(u->data);
     thrum__data_packed_buffer(u->data, u->scratch, 0, buffer);
     return u->scratch ? 0 : thrum__fault(THRUM_ENOMEM, "no scratch memory");
 }
 
 static void free_home_scratch(use *u)
 {
-    const thrum_layout *custom = u->data->custom;
-    if (!u->scratch)
-        return;
-    if (!custom)
-        thrum__free(u->scratch);
-    else if (custom->drop)
-        custom->drop(u->scratch, custom->ctx);
+    if (u->scratch)
+        thrum__data_memory_free(u->data, u->scratch);
     u->scratch = NULL;
 }
 

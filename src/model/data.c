@@ -18,19 +18,19 @@ enum { QUARANTINE = 1024, WHOLE_PAGES = 1 << 21 };
 /* ---- Memory at home ----------------------------------------------------------------------------------------------- */
 
 /* Kernels like whole cache lines; what is large comes in pages, and those that are given back are kept for a while. */
-static void *make_memory(const thrum_data *data)
+void *thrum__data_memory(const thrum_data *data)
 {
     if (data->custom)
-        return data->custom->make(data->custom->ctx);
+        return data->custom->make ? data->custom->make(data->custom->ctx) : NULL;
     return data->bytes < WHOLE_PAGES ? thrum__alloc_aligned(data->bytes) : thrum__array(data->bytes);
 }
 
-static void drop_memory(const thrum_data *data, void *memory)
+void thrum__data_memory_free(const thrum_data *data, void *memory)
 {
-    if (data->custom)
-        data->custom->drop(memory, data->custom->ctx);
-    else
+    if (!data->custom)
         thrum__array_keep(memory, data->bytes);
+    else if (data->custom->drop)
+        data->custom->drop(memory, data->custom->ctx);
 }
 
 /* False if somebody was faster. */
@@ -57,12 +57,12 @@ int thrum__data_make_new_home(thrum_data *data)
     if (data->custom && !data->custom->make)
         return thrum__fault(THRUM_EINVAL, "%s has no memory, and its layout no function `make`",
                             thrum__data_text(data, text));
-    void *memory = make_memory(data);
+    void *memory = thrum__data_memory(data);
     if (!memory)
         return thrum__fault(THRUM_ENOMEM, "no memory for the %zu bytes of %s", data->bytes,
                             thrum__data_text(data, text));
     if (!move_in(data, memory))
-        drop_memory(data, memory);
+        thrum__data_memory_free(data, memory);
     return 0;
 }
 
@@ -110,7 +110,7 @@ static void unlink_live_locked(thrum__space *space, thrum_data *data)
 static void drop_contents(thrum_data *data)
 {
     if (data->owns_home && data->home.ptr)
-        drop_memory(data, data->home.ptr);
+        thrum__data_memory_free(data, data->home.ptr);
     if (data->owns_rows)
         thrum__free(data->home.row_start);
     thrum__free((void *)(uintptr_t)data->custom);

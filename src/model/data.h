@@ -142,6 +142,11 @@ thrum_data *thrum__data_like(const thrum_data *data);
  * has replicas any more. The structure stays, to tell whoever uses it. The lock is taken inside. */
 void thrum__data_retire(thrum_data *data);
 
+/* Memory for its content at home, which nobody else has: NULL if there is none. Large pieces that come back are kept for the next ones:
+ * new pages cost more than most tasks that ask for some. */
+void *thrum__data_memory(const thrum_data *data);
+void thrum__data_memory_free(const thrum_data *data, void *memory);
+
 /* Gives it memory at home if it has none: 0, THRUM_ENOMEM, or THRUM_EINVAL for a custom layout that cannot make any. With a
  * sentence. The content of new memory means nothing. Any thread: afterwards all of them see the same memory. */
 int thrum__data_make_new_home(thrum_data *data);

@@ -4,6 +4,8 @@
  */
 #include "test.h"
 
+#include <sys/resource.h>
+
 /* ---- Codelets ------------------------------------------------------------------------------------------------------- */
 
 static void fill(const thrum_buffer *b, const void *arg)
@@ -382,6 +384,45 @@ TEST(data_goes_from_device_to_device_through_home_unless_they_reach_each_other)
     pass_around("emu:2;peer=yes", 2, 0);
 }
 
+/* ---- Scratch memory ----------------------------------------------------------------------------------------------------- */
+
+enum { SCRATCH_BYTES = 8 << 20, PAGE_BYTES = 4096, SCRATCH_TASKS = 40 };
+
+static void touch_scratch(const thrum_buffer *b, const void *arg)
+{
+    char *x = b[1].ptr;
+    (void)arg;
+    for (size_t i = 0; i < SCRATCH_BYTES; i += PAGE_BYTES)
+        x[i] = 1;
+}
+
+static long page_faults(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_minflt;
+}
+
+/* A page that is new to the process costs a fault, and more than most tasks do with it. */
+TEST(scratch_memory_at_home_is_used_again)
+{
+    static const thrum_codelet touches = {.name = "touches", .cpu = touch_scratch};
+    thrum_executor *ex = executor_of("prio", "cpu:1");
+    double x = 0;
+    thrum_data *of_x = thrum_data_variable(ex, &x, sizeof x);
+    thrum_data *room = thrum_data_vector(ex, NULL, SCRATCH_BYTES, 1);
+    thrum_flow *flow = thrum_flow_new(ex);
+    long before = page_faults();
+    for (int i = 0; i < SCRATCH_TASKS; i++)
+        assert_int_equal(thrum_insert(flow, &touches, THRUM_RW(of_x), THRUM_SCRATCH(room)), 0);
+    assert_flow(flow);
+    assert_in_range(page_faults() - before, 0, SCRATCH_TASKS / 4 * (SCRATCH_BYTES / PAGE_BYTES));
+    assert_int_equal(thrum_flow_free(flow), 0);
+    assert_int_equal(thrum_data_unregister(of_x), 0);
+    assert_int_equal(thrum_data_unregister(room), 0);
+    end(ex);
+}
+
 /* ---- Waiting inside of kernels ---------------------------------------------------------------------------------------------- */
 
 static thrum_executor *nested_on;
@@ -549,6 +590,7 @@ int main(void)
         cmocka_unit_test(a_matrix_keeps_what_lies_between_its_columns),
         cmocka_unit_test(a_layout_of_the_users_own_is_packed_to_travel),
         cmocka_unit_test(data_goes_from_device_to_device_through_home_unless_they_reach_each_other),
+        cmocka_unit_test(scratch_memory_at_home_is_used_again),
         cmocka_unit_test(kernels_on_processors_may_wait_for_flows_of_their_own),
         cmocka_unit_test(in_timing_mode_kernels_only_take_their_time),
     };
