@@ -757,7 +757,8 @@ bool thrum__stream_lighten(thrum__stream *stream, uint32_t accesses, int inserti
         return way == THRUM__CATCH_UP && !catch_up_inside(stream);
     }
     bool small = mark_small(feeder, stream->run, accesses);
-    time_jobs(stream, stream->alone || !small);
+    if (!stream->alone) /* else it is decided above */
+        time_jobs(stream, !small);
     if (small)
         thrum__door_close(feeder);
     if (thrum__deque_words(&feeder->deque) < (small ? 1 : HELP_FROM))
