@@ -10,8 +10,8 @@
 
 #include <stdbool.h>
 
-/* Where it runs: on a core, on all cores, on an emulated device, on that and a core. */
-enum anchor_where { ANCHOR_CORE, ANCHOR_CORES, ANCHOR_DEVICE, ANCHOR_BOTH };
+/* Where it runs: on a core, on all cores, on an emulated device. */
+enum anchor_where { ANCHOR_CORE, ANCHOR_CORES, ANCHOR_DEVICE };
 
 enum anchor_app { ANCHOR_CHOLESKY, ANCHOR_LIFE, ANCHOR_APPS };
 
@@ -19,7 +19,6 @@ struct anchor {
     enum anchor_app app;
     enum anchor_where where;
     int tile, cores;
-    bool quick; /* once where that will do */
 };
 
 const char *sim_anchor_verb(enum anchor_app app);

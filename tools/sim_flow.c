@@ -17,7 +17,7 @@
 #include <string.h>
 
 /* As many pieces as an application has, so that the runtime's own data is in no near cache either. */
-enum { PIECES_MOST = 512, TASKS = 2048, RUNS_MOST = 32, ACCESSES_MOST = 64, DATA_MOST = 64 << 20 };
+enum { PIECES_MOST = 512, TASKS = 2048, RUNS_MOST = 32, ACCESSES_MOST = 64, DATA_MOST = 64 << 20, LINK_PIECES = 64 };
 enum { KERNEL_DOUBLES = 64 << 10 };
 
 struct probe {
@@ -202,20 +202,28 @@ static void copy_ended(void *ctx, int err)
     atomic_fetch_add((atomic_int *)ctx, 1);
 }
 
+static const double long_enough = 200e-6; /* until the link's thread sleeps again */
+
+static void rest_for(double seconds)
+{
+    for (double begun = tool_now(); tool_now() - begun < seconds;)
+        sched_yield();
+}
+
 /* As many as a task with few accesses needs, of which the first wakes the link. Seconds for each, negative after an error. Waits for
  * their ends, and until the link's thread sleeps again. */
 static double ask_for_copies(const thrum_driver *driver, thrum_device *device, const thrum_copy *copy)
 {
     enum { AT_ONCE = 3 };
-    const double long_enough = 200e-6;
     atomic_int ended = 0;
     int err = 0, asked = 0;
     double begun = tool_now();
     for (; asked < AT_ONCE && !err; asked += !err)
         err = driver->copy(device, copy, copy_ended, &ended);
     double seconds = (tool_now() - begun) / AT_ONCE;
-    while (atomic_load(&ended) < asked || tool_now() - begun < long_enough)
+    while (atomic_load(&ended) < asked)
         sched_yield();
+    rest_for(long_enough);
     return err ? -1 : seconds;
 }
 
@@ -237,6 +245,70 @@ double sim_copy_measure(void)
     }
     if (device)
         driver->close(device);
+    return median;
+}
+
+/* Memory that is copied, at home and on a device, in pieces. */
+struct link_probe {
+    const thrum_driver *driver;
+    thrum_device *device;
+    size_t bytes, pieces;
+    char *home;
+    void *there[LINK_PIECES];
+};
+
+static bool open_link(struct link_probe *p, size_t bytes)
+{
+    *p = (struct link_probe){.driver = emulated(), .bytes = bytes, .pieces = DATA_MOST / bytes};
+    p->pieces = p->pieces < 1 ? 1 : p->pieces > LINK_PIECES ? LINK_PIECES : p->pieces;
+    p->device = p->driver ? p->driver->open(0, NULL) : NULL;
+    p->home = malloc(p->pieces * bytes);
+    if (!p->device || !p->home)
+        return false;
+    memset(p->home, 1, p->pieces * bytes);
+    for (size_t i = 0; i < p->pieces; i++)
+        if (p->driver->alloc(p->device, bytes, &p->there[i]) != 0)
+            return false;
+    return true;
+}
+
+static void close_link(struct link_probe *p)
+{
+    if (p->device)
+        p->driver->close(p->device);
+    free(p->home);
+}
+
+/* Negative after an error. The link sleeps before, as it does in a run, but no core does. */
+static double copy_piece(const struct link_probe *p, size_t piece)
+{
+    const thrum_copy copy = {.direction = THRUM_COPY_IN,
+                             .to = p->there[piece],
+                             .from = p->home + piece * p->bytes,
+                             .bytes = p->bytes,
+                             .rows = 1,
+                             .planes = 1};
+    atomic_int ended = 0;
+    rest_for(long_enough);
+    double begun = tool_now();
+    if (p->driver->copy(p->device, &copy, copy_ended, &ended) != 0)
+        return -1;
+    while (!atomic_load(&ended))
+        sched_yield();
+    return tool_now() - begun;
+}
+
+double sim_link_measure(size_t bytes)
+{
+    double seconds[2 * LINK_PIECES], median = -1;
+    struct link_probe probe;
+    if (open_link(&probe, bytes)) {
+        for (size_t i = 0; i < 2 * probe.pieces; i++)
+            seconds[i] = copy_piece(&probe, i % probe.pieces);
+        qsort(seconds, 2 * probe.pieces, sizeof *seconds, by_size);
+        median = seconds[0] < 0 ? -1 : seconds[probe.pieces];
+    }
+    close_link(&probe);
     return median;
 }
 

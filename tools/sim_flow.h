@@ -21,7 +21,7 @@ struct flow_case {
     double pretended; /* in timing mode: the seconds that each kernel is said to take; else 0 */
 };
 
-/* Seconds for each task; of copies to a device for each of them. Medians over runs. */
+/* Seconds for each task; of copies to a device for each of them, while it is at work. Medians over runs. */
 struct flow_costs {
     double insert, other, copy;
 };
@@ -32,6 +32,9 @@ double sim_fresh_measure(size_t bytes);
 
 /* Seconds that asking such a device for a copy takes, whose link has to be woken for it: the median. Negative after an error. */
 double sim_copy_measure(void);
+
+/* Seconds until a copy of so many bytes to such a device has ended, with nothing else to do: the median. Negative after an error. */
+double sim_link_measure(size_t bytes);
 
 /* Up to 32 runs. False after an error, with a sentence in thrum_message(NULL). */
 bool sim_flow_measure(const struct flow_case *it, int runs, struct flow_costs *costs);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POOL_BYTES = 64 << 20, MOST_CASES = 64, OPERANDS = 3 };
+enum { POOL_BYTES = 64 << 20, MOST_CASES = 96, OPERANDS = 3 };
 
 /* As large as the matrix of an application. */
 struct pool {
@@ -127,7 +127,7 @@ static double (*const works[CHOLESKY_KERNELS])(const thrum_buffer *, int, const 
 
 static struct app_probe_case case_of(int kernel, int m, int n, int k)
 {
-    struct app_probe_case it = {cholesky_codelets[kernel].name, kernel, {m, n, k}, 0, 0};
+    struct app_probe_case it = {cholesky_codelets[kernel].name, kernel, {m, n, k}, 0, 0, 0};
     struct operand operands[OPERANDS];
     thrum_buffer buffers[OPERANDS];
     const size_t extents[CHOLESKY_KERNELS][OPERANDS][2] = {
@@ -140,7 +140,9 @@ static struct app_probe_case case_of(int kernel, int m, int n, int k)
         operands[count] = (struct operand){.extent = {extents[kernel][count][0], extents[kernel][count][1]},
                                            .stride = {1, extents[kernel][count][0]}};
         buffers[count] = buffer_of(&operands[count]);
-        it.bytes += (double)sizeof(double) * (double)operands[count].extent[0] * (double)operands[count].extent[1];
+        double bytes = (double)sizeof(double) * (double)operands[count].extent[0] * (double)operands[count].extent[1];
+        it.read = it.bytes; /* all but the last, which is written */
+        it.bytes += bytes;
     }
     it.work = works[kernel](buffers, count, NULL);
     return it;
@@ -151,18 +153,32 @@ static int at_least_1(int number)
     return number > 0 ? number : 1;
 }
 
-/* Sixteenths of the tile, from the whole one down. Of gemm, also blocks with fewer columns to add up. */
+/* Those of a kernel with one extent less than the tile's, where they differ: with cubes alone nobody could tell what grows with work from
+ * what grows with bytes. */
+static int list_flat_cases(int kernel, int tile, int part, struct app_probe_case *cases)
+{
+    int count = 0;
+    if (kernel != CHOLESKY_SYRK)
+        cases[count++] = case_of(kernel, part, tile, tile);
+    cases[count++] = case_of(kernel, tile, part, kernel == CHOLESKY_TRSM ? part : tile);
+    if (kernel != CHOLESKY_TRSM)
+        cases[count++] = case_of(kernel, tile, tile, part);
+    return count;
+}
+
+/* Sixteenths of the tile, from the whole one down. */
 static int list_cases(const struct cholesky *c, struct app_probe_case cases[MOST_CASES])
 {
     static const int sixteenths[] = {16, 15, 14, 13, 12, 10, 8, 6, 4};
     int count = 0, tile = (int)c->tile;
-    for (int kernel = 0; kernel < CHOLESKY_KERNELS; kernel++)
+    for (int kernel = 0; kernel < CHOLESKY_KERNELS; kernel++) {
         for (size_t i = 0; i < sizeof sixteenths / sizeof *sixteenths; i++) {
             int part = at_least_1(tile * sixteenths[i] / 16);
             cases[count++] = case_of(kernel, part, part, part);
         }
-    for (int sixteenth = 14; sixteenth >= 8; sixteenth -= 2)
-        cases[count++] = case_of(CHOLESKY_GEMM, tile, tile, at_least_1(tile * sixteenth / 16));
+        for (int sixteenth = 14; sixteenth >= 8 && kernel != CHOLESKY_POTRF; sixteenth -= 2)
+            count += list_flat_cases(kernel, tile, at_least_1(tile * sixteenth / 16), &cases[count]);
+    }
     return count;
 }
 

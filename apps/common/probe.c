@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS_MOST = 31, QUICK_ROUNDS = 9, CALLS_LEAST = 2 };
+enum { ROUNDS_MOST = 63, QUICK_ROUNDS = 31, CALLS_LEAST = 2 };
 static const double batch_seconds = 3e-3, quick_batch_seconds = 2e-3;
 
 /* ---- Measuring ---------------------------------------------------------------------------------------------------- */
@@ -52,8 +52,9 @@ static double seconds_of(const double *alone, const double *of_whole, int rounds
 
 static void print_case(const struct app_probe_case *it, const double *alone, const double *of_whole, int rounds)
 {
-    printf("    {\"codelet\": \"%s\", \"extents\": [%d, %d, %d], \"work\": %.9g, \"bytes\": %.9g, \"seconds\": %.6g}",
-           it->codelet, it->extent[0], it->extent[1], it->extent[2], it->work, it->bytes,
+    printf("    {\"codelet\": \"%s\", \"extents\": [%d, %d, %d], \"work\": %.9g, \"bytes\": %.9g, "
+           "\"read\": %.9g, \"seconds\": %.6g}",
+           it->codelet, it->extent[0], it->extent[1], it->extent[2], it->work, it->bytes, it->read,
            seconds_of(alone, of_whole, rounds));
 }
 

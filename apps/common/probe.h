@@ -18,7 +18,7 @@ struct app_probe_case {
     const char *codelet;
     int kernel;
     int extent[APP_PROBE_EXTENTS]; /* what they are is the application's business */
-    double work, bytes;            /* as in a task with data of these extents */
+    double work, bytes, read;      /* as in a task with data of these extents; bytes that are only read */
 };
 
 struct app_probe {

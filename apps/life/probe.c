@@ -33,7 +33,7 @@ static bool pool_fill(struct pool *pool, const struct life *life)
     size_t side = life->side;
     *pool = (struct pool){.rule = life->rule, .block = side * side * side, .face = side * side};
     pool->blocks = POOL_BYTES / pool->block + 1;
-    pool->room = (side + 2) * (side + 2) * (side + 2);
+    pool->room = (side + 2) * (side + 2) * LIFE_LAYERS;
     size_t faces = 2 * LIFE_FACES * pool->face * pool->blocks;
     pool->cells = malloc(pool->blocks * pool->block);
     pool->faces = malloc(faces);
@@ -100,16 +100,17 @@ static struct app_probe_case case_of(int share)
                                    0,
                                    {extent, extent, extent},
                                    e * e * e,
-                                   e * e * e + (e + 2) * (e + 2) * (e + 2) + faces * e * e};
+                                   e * e * e + (e + 2) * (e + 2) * LIFE_LAYERS + faces * e * e,
+                                   LIFE_NEIGHBOURS * e * e};
 }
 
 int life_probe(struct life *life)
 {
-    static const int eighths[] = {8, 7, 6, 5, 4, 3, 2};
-    enum { CASES = sizeof eighths / sizeof *eighths };
+    static const int sixteenths[] = {16, 15, 14, 13, 12, 11, 10, 8, 6, 4};
+    enum { CASES = sizeof sixteenths / sizeof *sixteenths };
     struct app_probe_case cases[CASES];
     for (int i = 0; i < CASES; i++)
-        cases[i] = case_of((int)life->side * eighths[i] / 8);
+        cases[i] = case_of((int)life->side * sixteenths[i] / 16);
     struct pool pool;
     bool good = pool_fill(&pool, life);
     int code = !good ? tool_fail("life", "no memory to measure its kernel.")

@@ -122,7 +122,7 @@ int thrum__machine_add_kind(thrum_machine *machine, const char *name, const char
 static thrum__speed_row *add_row(thrum_machine *machine, const char *codelet, int kind)
 {
     void *rows = machine->speeds;
-    thrum__speed_row row = {.kind = kind, .rate = INFINITY, .small_work = -1};
+    thrum__speed_row row = {.kind = kind, .rate = INFINITY, .small_work = -1, .small_per_byte = -1};
     int err = make_room(&rows, machine->speed_count, sizeof row);
     machine->speeds = rows;
     if (err || thrum__machine_set_text(&row.codelet, codelet))
@@ -357,8 +357,11 @@ static double overhead(const thrum_machine *machine, const thrum__amount *amount
 
 static double by_numbers(const thrum_machine *machine, const thrum__speed_row *row, const thrum__amount *amount)
 {
-    double rate = amount->work <= row->small_work ? row->small_rate : row->rate;
-    return (row->fixed + amount->bytes * row->per_byte + amount->work / rate) * crowding(machine, row->crowd);
+    bool small = amount->work <= row->small_work;
+    double rate = small ? row->small_rate : row->rate;
+    double per_byte = small && row->small_per_byte >= 0 ? row->small_per_byte : row->per_byte;
+    return (row->fixed + amount->bytes * per_byte + amount->read * row->per_read + amount->work / rate) *
+           crowding(machine, row->crowd);
 }
 
 double thrum__machine_seconds(const thrum_machine *machine, const thrum__speed_row *row, const thrum__amount *amount,

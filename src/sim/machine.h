@@ -33,22 +33,24 @@ typedef struct thrum__device_kind {
     char *where;               /* "FILE:LINE" of the line that declared it */
 } thrum__device_kind;
 
-/* How fast a codelet is on a kind of worker: seconds = fixed + bytes * per_byte + work / rate; or what `law` says. The first is
- * multiplied by 1 + crowd * (other workers of the host). */
+/* How fast a codelet is on a kind of worker: seconds = fixed + bytes * per_byte + bytes that are only read * per_read +
+ * work / rate; or what `law` says. The first is multiplied by 1 + crowd * (other workers of the host). Work up to `small_work` (-1: none)
+ * has another rate, and it may have another `per_byte` (-1: the same). */
 typedef struct thrum__speed_row {
-    char *codelet;                 /* "*": all that have no row of their own */
-    int kind;                      /* of device, or THRUM__CORE */
-    double rate;                   /* units of work a second; INFINITY: work takes no time */
-    double small_rate, small_work; /* the rate of work up to `small_work`; -1: none */
-    double fixed, per_byte, crowd;
+    char *codelet; /* "*": all that have no row of their own */
+    int kind;      /* of device, or THRUM__CORE */
+    double rate;   /* units of work a second; INFINITY: work takes no time */
+    double small_work, small_rate, small_per_byte;
+    double fixed, per_byte, per_read, crowd;
     thrum__law *law; /* seconds; NULL: by the numbers above */
 } thrum__speed_row;
 
 /* What a worker of a kind adds to a task: seconds, those for each access and for each byte of scratch memory; and by how much of
  * that each other worker of the host makes it longer. `fresh`: for each byte of a device's memory that is given to data which had none
- * there; the next task that begins on the device pays. `copy`: for each copy that the worker asks for; its next task pays. */
+ * there; the next task that begins on the device pays. `copy`: for each copy that the worker asks for, `moved`: for each byte of it; its next
+ * task pays. */
 typedef struct thrum__overhead {
-    double task, access, scratch, fresh, copy, crowd;
+    double task, access, scratch, fresh, copy, moved, crowd;
 } thrum__overhead;
 
 struct thrum_machine {
@@ -110,9 +112,10 @@ void thrum__machine_layout_drop(thrum__layout *layout);
 /* Which row says how fast the codelet is there: its own, else "*"; NULL: none does. */
 const thrum__speed_row *thrum__machine_speed(const thrum_machine *machine, const char *codelet, int kind);
 
-/* What a task is: units of work, the bytes of its data, those of them that are scratch memory, and how many accesses it has. */
+/* What a task is: units of work, the bytes of its data, those of them that it only reads and those that are scratch memory, and how many
+ * accesses it has. */
 typedef struct thrum__amount {
-    double work, bytes, scratch;
+    double work, bytes, read, scratch;
     int accesses;
 } thrum__amount;
 

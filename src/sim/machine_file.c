@@ -262,7 +262,7 @@ int thrum_machine_apply(thrum_machine *machine, const char *line, const char *wh
 /* ---- Writing ------------------------------------------------------------------------------------------------------ */
 
 /* Numbers are written so that reading them gives the same to the last bit: with a unit if that does, else with all digits. */
-static void write_time(FILE *file, const char *key, double seconds)
+static void write_seconds(FILE *file, double seconds)
 {
     static const struct {
         const char *name;
@@ -274,11 +274,17 @@ static void write_time(FILE *file, const char *key, double seconds)
         double number = seconds * units[i].scale;
         snprintf(text, sizeof text, "%.6g%s", number, units[i].name);
         if ((number >= 1 || i == 3) && !strchr(text, 'e') && !thrum__machine_time(text, &read) && read == seconds) {
-            fprintf(file, " %s=%s", key, text);
+            fputs(text, file);
             return;
         }
     }
-    fprintf(file, " %s=%.17gs", key, seconds);
+    fprintf(file, "%.17gs", seconds);
+}
+
+static void write_time(FILE *file, const char *key, double seconds)
+{
+    fprintf(file, " %s=", key);
+    write_seconds(file, seconds);
 }
 
 static void write_rate(FILE *file, const char *key, double rate)
@@ -385,9 +391,14 @@ static void write_row(FILE *file, const thrum_machine *machine, const thrum__spe
         write_number(file, row->small_rate);
         fputc(':', file);
         write_number(file, row->small_work);
+        if (row->small_per_byte >= 0) {
+            fputc(':', file);
+            write_seconds(file, row->small_per_byte);
+        }
     }
     write_part(file, "fixed", kind, row->fixed);
     write_part(file, "per-byte", kind, row->per_byte);
+    write_part(file, "per-read", kind, row->per_read);
     write_crowd(file, kind, row->crowd);
     fputc('\n', file);
 }
@@ -399,6 +410,7 @@ static void write_overhead(FILE *file, const char *kind, const thrum__overhead *
     write_part(file, "scratch", kind, overhead->scratch);
     write_part(file, "fresh", kind, overhead->fresh);
     write_part(file, "copy", kind, overhead->copy);
+    write_part(file, "moved", kind, overhead->moved);
     write_crowd(file, kind, overhead->crowd);
 }
 

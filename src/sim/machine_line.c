@@ -407,19 +407,29 @@ static int read_crowd(const struct reader *reader, const char *text, double *cro
                  text);
 }
 
-/* "40e9:1.5e6": work of up to 1.5e6 units is done at 40e9 a second. */
-static int read_small(const struct reader *reader, char *text, thrum__speed_row *row)
+/* "40e9:1.5e6": work of up to 1.5e6 units is done at 40e9 a second. "40e9:1.5e6:0.1ns": and so much each of its bytes takes. */
+static int read_small(const struct reader *reader, const char *key, char *text, thrum__speed_row *row)
 {
-    char *colon = strchr(text, ':');
-    double work;
+    const struct key time_key = {.name = key, .value = TIME};
+    char *colon = strchr(text, ':'), *second = colon ? strchr(colon + 1, ':') : NULL;
+    double rate, work, per_byte = -1;
     const char *end = colon ? read_number(colon + 1, &work) : NULL;
-    if (!end || *end || work < 0)
-        return wrong(reader, "'%.40s' must be a speed, a colon, and up to how much work it holds, like 40e9:1.5e6",
-                     text);
+    if (!end || (*end && end != second) || work < 0)
+        return wrong(
+            reader,
+            "'%.40s' must be a speed, a colon, and up to how much work it holds, like 40e9:1.5e6; behind another "
+            "colon may stand what a byte takes then, like 40e9:1.5e6:0.1ns",
+            text);
+    int err = second ? read_value(reader, &time_key, second + 1, &per_byte) : 0;
     *colon = '\0';
-    int err = read_speed(reader, text, &row->small_rate);
-    row->small_work = err ? row->small_work : work;
-    return err;
+    if (!err)
+        err = read_speed(reader, text, &rate);
+    if (err)
+        return err;
+    row->small_rate = rate;
+    row->small_work = work;
+    row->small_per_byte = per_byte;
+    return 0;
 }
 
 static const char *listed(const char *const *names, int count, char *text, size_t size)
@@ -452,11 +462,11 @@ static int read_key_of_kind(const struct reader *reader, const char *line, const
 }
 
 /* Of "speed"; without a point it is a rate. */
-enum part { RATE_PART, SMALL_PART, FIXED_PART, BYTE_PART, CROWD_PART, PARTS };
+enum part { RATE_PART, SMALL_PART, FIXED_PART, BYTE_PART, READ_PART, CROWD_PART, PARTS };
 
 static int read_part(const struct reader *reader, const char *key, int *part, int *kind)
 {
-    static const char *const names[PARTS] = {"", "small", "fixed", "per-byte", "crowd"};
+    static const char *const names[PARTS] = {"", "small", "fixed", "per-byte", "per-read", "crowd"};
     return read_key_of_kind(reader, "speed", key, names, PARTS, part, kind);
 }
 
@@ -469,11 +479,13 @@ static int set_part(const struct reader *reader, thrum__speed_row *row, int part
     case RATE_PART:
         return read_speed(reader, value, &row->rate);
     case SMALL_PART:
-        return read_small(reader, value, row);
+        return read_small(reader, key, value, row);
     case FIXED_PART:
         return read_value(reader, &time_key, value, &row->fixed);
     case BYTE_PART:
         return read_value(reader, &time_key, value, &row->per_byte);
+    case READ_PART:
+        return read_value(reader, &time_key, value, &row->per_read);
     default:
         return read_crowd(reader, value, &row->crowd);
     }
@@ -560,8 +572,8 @@ static int take_time(struct reader *reader, const char *codelet)
         if (err)
             return err;
         row->rate = INFINITY; /* what a speed said before is forgotten */
-        row->fixed = row->per_byte = row->crowd = 0;
-        row->small_work = -1;
+        row->fixed = row->per_byte = row->per_read = row->crowd = 0;
+        row->small_work = row->small_per_byte = -1;
         taken++;
     }
     return err || taken ? err : wrong(reader, "the time of '%.40s' is missing: cpu=const:5us, for example", codelet);
@@ -595,19 +607,29 @@ static int take_time_line(struct reader *reader)
 
 /* ---- Overheads ---------------------------------------------------------------------------------------------------- */
 
-enum overhead_part { TASK_PART, ACCESS_PART, SCRATCH_PART, FRESH_PART, COPY_PART, OVERHEAD_CROWD_PART, OVERHEAD_PARTS };
+enum overhead_part {
+    TASK_PART,
+    ACCESS_PART,
+    SCRATCH_PART,
+    FRESH_PART,
+    COPY_PART,
+    MOVED_PART,
+    OVERHEAD_CROWD_PART,
+    OVERHEAD_PARTS
+};
 
 /* "cpu" is of each task, "access.cpu" of each of its accesses, and so on. */
 static int read_overhead_key(const struct reader *reader, const char *key, int *part, int *kind)
 {
-    static const char *const names[OVERHEAD_PARTS] = {"", "access", "scratch", "fresh", "copy", "crowd"};
+    static const char *const names[OVERHEAD_PARTS] = {"", "access", "scratch", "fresh", "copy", "moved", "crowd"};
     return read_key_of_kind(reader, "overhead", key, names, OVERHEAD_PARTS, part, kind);
 }
 
 static int set_overhead(const struct reader *reader, thrum__overhead *to, int part, const char *key, const char *value)
 {
     const struct key time_key = {.name = key, .value = TIME};
-    double *const seconds[OVERHEAD_PARTS] = {&to->task, &to->access, &to->scratch, &to->fresh, &to->copy, NULL};
+    double *const seconds[OVERHEAD_PARTS] = {&to->task, &to->access, &to->scratch, &to->fresh,
+                                             &to->copy, &to->moved,  NULL};
     return part == OVERHEAD_CROWD_PART ? read_crowd(reader, value, &to->crowd)
                                        : read_value(reader, &time_key, value, seconds[part]);
 }

@@ -56,6 +56,13 @@ bool thrum__sim_transfer_begin(task_run *run, piece *p, int from, int to)
     return true;
 }
 
+/* Whoever asks for a copy pays for it with its next task. */
+static void charge_copy(worker *w, const piece *p)
+{
+    w->copies++;
+    w->moved += p->bytes;
+}
+
 /* It was on its way home so that it can be thrown out: if nobody has come to use it, it goes. */
 static void leave(task_run *run, piece *p, int number)
 {
@@ -133,7 +140,7 @@ static bool bring(task_run *run, const use *u)
     int stop = next_stop(run, from, to);
     if (run_replica(run, p, stop)->arriving)
         return true;
-    run->workers[u->of->worker].copies++;
+    charge_copy(&run->workers[u->of->worker], p);
     return thrum__sim_transfer_begin(run, p, from, stop);
 }
 
@@ -271,7 +278,7 @@ static void prefetch_one(task_run *run, piece *p, int to)
     if (there->arriving || !thrum__sim_prefetch_memory(run, stop, p))
         return;
     if (run->pusher >= 0) /* prefetching is a push's work */
-        run->workers[run->pusher].copies++;
+        charge_copy(&run->workers[run->pusher], p);
     if (thrum__sim_transfer_begin(run, p, from, stop))
         there->wanted = stop == to;
 }

@@ -110,7 +110,8 @@ typedef struct worker {
     bool refused;         /* it will not pop again before it is woken */
     bool called;          /* it is in the line of those that look whether there is something to do */
     int staged, admitted; /* popped and not begun; those of them that have their memory */
-    int copies;           /* that it has asked for since it began a task */
+    int copies;           /* that it has asked for since it began a task, */
+    size_t moved;         /* and their bytes */
     task *running;
     task *arrived, *last_arrived;
     /* Where its time goes. */

@@ -23,11 +23,12 @@ static double bytes_of(const task *t)
     return bytes;
 }
 
-static double scratch_of(const task *t)
+/* Of accesses of one mode. */
+static double bytes_with(const task *t, enum thrum_mode mode)
 {
     double bytes = 0;
     for (int i = 0; i < t->shown.data_count; i++)
-        bytes += t->shown.data[i].mode == THRUM_MODE_SCRATCH ? (double)t->shown.data[i].bytes : 0;
+        bytes += t->shown.data[i].mode == mode ? (double)t->shown.data[i].bytes : 0;
     return bytes;
 }
 
@@ -77,8 +78,9 @@ static void set_times(const task_run *run, int number, int k)
         return;
     }
     const thrum__speed_row *row = thrum__machine_speed(machine, codelet, k - 1);
-    const thrum__amount amount = {about->work, bytes_of(&run->tasks[number]), scratch_of(&run->tasks[number]),
-                                  about->count};
+    const task *t = &run->tasks[number];
+    const thrum__amount amount = {about->work, bytes_of(t), bytes_with(t, THRUM_MODE_R),
+                                  bytes_with(t, THRUM_MODE_SCRATCH), about->count};
     run->expected[at] = thrum__machine_seconds(machine, row, &amount, k - 1);
     run->seconds[at] = thrum__machine_draw(machine, row, &amount, k - 1, &stream);
 }

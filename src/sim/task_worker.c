@@ -224,9 +224,10 @@ static double staging_seconds(task_run *run, worker *w)
     const thrum_machine *machine = run->layout.machine;
     const thrum__overhead *each = w->device ? &machine->kind_overhead[w->kind - 1] : &machine->core_overhead;
     node *n = &run->nodes[w->node];
-    double seconds = (double)n->fresh * each->fresh + w->copies * each->copy;
+    double seconds = (double)n->fresh * each->fresh + w->copies * each->copy + (double)w->moved * each->moved;
     n->fresh = 0;
     w->copies = 0;
+    w->moved = 0;
     return seconds;
 }
 

@@ -444,7 +444,8 @@ TEST(memory_that_a_device_gives_to_data_is_paid_for_once)
     thrum_sim_result_free(r);
 }
 
-TEST(a_copy_is_paid_for_by_the_worker_that_asks_for_it)
+/* 20 bytes go to a device and come home: a copy each way, of 3 s, and three tasks of 1 s. */
+static double there_and_back(const char *overhead)
 {
     begin();
     int c = codelet("c", EMU), d = data(20, true), home = codelet("home", CPU);
@@ -452,10 +453,21 @@ TEST(a_copy_is_paid_for_by_the_worker_that_asks_for_it)
     task(c, 1, THRUM_MODE_RW, d, 0, 0);
     task(home, 1, THRUM_MODE_R, d, 0, 0);
     char lines[300];
-    snprintf(lines, sizeof lines, "%s\noverhead copy.gpu=2s copy.cpu=5s", small);
+    snprintf(lines, sizeof lines, "%s\n%s", small, overhead);
     thrum_sim_result *r = run_on(lines, NULL, 0);
-    assert_near(r->makespan, 3 + (1 + 2) + 1 + 3 + (1 + 5));
+    double makespan = r->makespan;
     thrum_sim_result_free(r);
+    return makespan;
+}
+
+TEST(a_copy_is_paid_for_by_the_worker_that_asks_for_it)
+{
+    assert_near(there_and_back("overhead copy.gpu=2s copy.cpu=5s"), 3 + (1 + 2) + 1 + 3 + (1 + 5));
+}
+
+TEST(so_are_the_bytes_of_a_copy)
+{
+    assert_near(there_and_back("overhead moved.gpu=0.1s moved.cpu=0.25s"), 3 + (1 + 2) + 1 + 3 + (1 + 5));
 }
 
 /* dmda has data brought ahead of time when a task is pushed: whoever inserts pays nothing here, who ends a task does. */
@@ -1226,6 +1238,7 @@ int main(void)
         cmocka_unit_test(what_waits_runs_when_it_is_inserted_and_ready),
         cmocka_unit_test(memory_that_a_device_gives_to_data_is_paid_for_once),
         cmocka_unit_test(a_copy_is_paid_for_by_the_worker_that_asks_for_it),
+        cmocka_unit_test(so_are_the_bytes_of_a_copy),
         cmocka_unit_test(a_prefetch_is_paid_for_by_the_worker_that_pushed),
         cmocka_unit_test(a_full_window_is_emptied_by_half_before_more_come),
         cmocka_unit_test(no_more_tasks_are_seen_than_the_window_has),

@@ -187,7 +187,7 @@ TEST(workers_by_number_agree_with_the_layout)
 static double seconds(const thrum_machine *machine, const char *codelet, int kind, double work, double bytes)
 {
     return thrum__machine_seconds(machine, thrum__machine_speed(machine, codelet, kind),
-                                  &(thrum__amount){work, bytes, 1000, 2}, kind);
+                                  &(thrum__amount){work, bytes, bytes / 4, 1000, 2}, kind);
 }
 
 static void assert_near(double a, double b)
@@ -228,6 +228,24 @@ TEST(small_work_may_be_done_at_another_speed)
     thrum_machine_free(machine);
 }
 
+TEST(a_byte_of_small_work_may_take_another_time)
+{
+    thrum_machine *machine = machine_of("cores count=1\nspeed gemm cpu=1e9 small.cpu=2e9:1e6:3us per-byte.cpu=1us\n");
+    assert_near(seconds(machine, "gemm", THRUM__CORE, 1e6, 1e3), 0.5e-3 + 3e-3);
+    assert_near(seconds(machine, "gemm", THRUM__CORE, 1e7, 1e3), 1e-2 + 1e-3);
+    assert_int_equal(thrum_machine_apply(machine, "speed gemm small.cpu=2e9:1e6", NULL), 0);
+    assert_near(seconds(machine, "gemm", THRUM__CORE, 1e6, 1e3), 0.5e-3 + 1e-3);
+    thrum_machine_free(machine);
+}
+
+/* A quarter of the bytes are only read. */
+TEST(bytes_that_are_only_read_may_take_longer)
+{
+    thrum_machine *machine = machine_of("cores count=1\nspeed life cpu=1e6 per-byte.cpu=1us per-read.cpu=8us\n");
+    assert_near(seconds(machine, "life", THRUM__CORE, 1e6, 1e3), 1 + 1e-3 + 2e-3);
+    thrum_machine_free(machine);
+}
+
 TEST(cores_slow_each_other_down_by_their_number)
 {
     thrum_machine *machine = machine_of("cores count=3\nspeed life cpu=1e6 crowd.cpu=0.25\n");
@@ -258,10 +276,10 @@ TEST(times_have_units_and_are_drawn)
     const thrum__speed_row *a = thrum__machine_speed(machine, "a", THRUM__CORE);
     double sum = 0;
     for (int i = 0; i < 10000; i++)
-        sum += thrum__machine_draw(machine, a, &(thrum__amount){1, 1, 0, 1}, THRUM__CORE, &stream);
+        sum += thrum__machine_draw(machine, a, &(thrum__amount){1, 1, 0, 0, 1}, THRUM__CORE, &stream);
     assert_true(fabs(sum / 10000 - 8e-6) < 0.3e-6);
     const thrum__speed_row *c = thrum__machine_speed(machine, "c", THRUM__CORE);
-    assert_near(thrum__machine_draw(machine, c, &(thrum__amount){1, 1, 0, 1}, THRUM__CORE, &stream), 5e-6);
+    assert_near(thrum__machine_draw(machine, c, &(thrum__amount){1, 1, 0, 0, 1}, THRUM__CORE, &stream), 5e-6);
     thrum_machine_free(machine);
 }
 
@@ -270,11 +288,11 @@ TEST(noise_multiplies_and_overheads_stay)
     thrum_machine *machine = machine_of("cores count=1\nspeed x cpu=1e6\noverhead cpu=1s\nnoise const:3\n");
     const thrum__speed_row *row = thrum__machine_speed(machine, "x", THRUM__CORE);
     thrum__stream stream = thrum__stream_of(1, 0);
-    assert_near(thrum__machine_draw(machine, row, &(thrum__amount){1e6, 0, 0, 0}, THRUM__CORE, &stream), 3 + 1);
+    assert_near(thrum__machine_draw(machine, row, &(thrum__amount){1e6, 0, 0, 0, 0}, THRUM__CORE, &stream), 3 + 1);
     assert_int_equal(thrum_machine_apply(machine, "noise none", NULL), 0);
     uint64_t before = stream.state;
     row = thrum__machine_speed(machine, "x", THRUM__CORE);
-    assert_near(thrum__machine_draw(machine, row, &(thrum__amount){1e6, 0, 0, 0}, THRUM__CORE, &stream), 1 + 1);
+    assert_near(thrum__machine_draw(machine, row, &(thrum__amount){1e6, 0, 0, 0, 0}, THRUM__CORE, &stream), 1 + 1);
     assert_true(stream.state == before);
     thrum_machine_free(machine);
 }
@@ -302,7 +320,7 @@ TEST(a_codelet_without_a_speed_is_named_with_the_workers_that_lack_it)
 static bool same_overhead(const thrum__overhead *a, const thrum__overhead *b)
 {
     return a->task == b->task && a->access == b->access && a->scratch == b->scratch && a->fresh == b->fresh &&
-           a->copy == b->copy && a->crowd == b->crowd;
+           a->copy == b->copy && a->moved == b->moved && a->crowd == b->crowd;
 }
 
 static void assert_same_kinds(const thrum_machine *a, const thrum_machine *b)
@@ -341,7 +359,8 @@ static void assert_same(const thrum_machine *a, const thrum_machine *b)
         const thrum__speed_row *x = &a->speeds[i], *y = &b->speeds[i];
         assert_string_equal(x->codelet, y->codelet);
         assert_true(x->kind == y->kind && x->rate == y->rate && x->fixed == y->fixed);
-        assert_true(x->per_byte == y->per_byte && x->crowd == y->crowd);
+        assert_true(x->per_byte == y->per_byte && x->per_read == y->per_read && x->crowd == y->crowd);
+        assert_true(x->small_per_byte == y->small_per_byte);
         assert_true(x->small_work == y->small_work && (x->small_work < 0 || x->small_rate == y->small_rate));
         assert_same_law(x->law, y->law);
     }
@@ -370,11 +389,12 @@ static const char odd_lines[] =
     "device c arch=cpu bandwidth=unlimited memory=3KiB\n"
     "root bandwidth=3333333B/s\nnetwork bandwidth=0.7GiB/s latency=0.333us\n"
     "speed gemm cpu=3.3333333333333e9 b=1e300 fixed.b=0.7us per-byte.b=1e-13s crowd.cpu=0.0123456789012345\n"
-    "speed tiny cpu=1e9 small.cpu=3.3333333e9:1.5e6\nspeed free cpu=1 small.cpu=unlimited:7\n"
+    "speed tiny cpu=1e9 small.cpu=3.3333333e9:1.5e6 per-read.cpu=0.1234567ns\n"
+    "speed tiny b=1 small.b=7e9:1.5e6:0.123456789ns\nspeed free cpu=1 small.cpu=unlimited:7\n"
     "speed \"sp mm # 1\" cpu=unlimited fixed.cpu=7ms\nspeed \"a=b\" c=1\n"
     "time start cpu=const:5us b=gamma:4,2us c=twopoint:0.25\n"
     "overhead cpu=0.1us access.cpu=33.3333333ns b=123.456789us access.b=1us scratch.b=0.3ns crowd.b=0.7 c=3s\n"
-    "overhead fresh.b=0.7777ns copy.b=1.25us copy.cpu=0.3333us fresh.c=1ns\n"
+    "overhead fresh.b=0.7777ns copy.b=1.25us copy.cpu=0.3333us fresh.c=1ns moved.b=0.1234567ns\n"
     "insert task=0.7777777777us access=123ns window=8192\nnoise normal:1,0.05\n";
 
 TEST(what_is_written_makes_the_same_machine)
@@ -466,6 +486,8 @@ int main(void)
         cmocka_unit_test(time_is_what_is_fixed_and_bytes_and_work),
         cmocka_unit_test(accesses_and_scratch_memory_may_add_to_a_task),
         cmocka_unit_test(small_work_may_be_done_at_another_speed),
+        cmocka_unit_test(a_byte_of_small_work_may_take_another_time),
+        cmocka_unit_test(bytes_that_are_only_read_may_take_longer),
         cmocka_unit_test(cores_slow_each_other_down_by_their_number),
         cmocka_unit_test(a_later_line_overrides_an_earlier_one),
         cmocka_unit_test(times_have_units_and_are_drawn),
