@@ -204,6 +204,9 @@ static const struct {
  * beside them where there is data, and has no limits. */
 enum { FIRST_PEER = ONETBB, LAST_PEER = STARPU_DMDA };
 
+/* The order of a pass, there and in the next pass back: beside thrum stands what it is compared with most closely. */
+static const int turns[IMPLEMENTATIONS] = {STARPU, STARPU_DMDA, THRUM_DMDA, LIBOMP, SEQUENTIAL, THRUM, LIBGOMP, ONETBB};
+
 /* OF_EACH: of self scheduling, and of inserting tasks. 0: no limit. */
 static const double peer_limits[GROUPS][IMPLEMENTATIONS] = {
     [LOOPS] = {[ONETBB] = 0.5, [LIBGOMP] = 0.5, [LIBOMP] = 0.125},
@@ -213,7 +216,7 @@ static const double peer_limits[GROUPS][IMPLEMENTATIONS] = {
 /* SCALES: at least so much of the workers times the speed of sequential code. */
 #define SCALE 0.97
 
-enum { MOST_WORKER_COUNTS = 8, MOST_PASSES = 999, FEW_PASSES = 3, ANSWER_SECONDS = 120 };
+enum { MOST_WORKER_COUNTS = 8, MOST_PASSES = 999, FEW_PASSES = 3, ANSWER_SECONDS = 120, QUIET_TRIES = 4 };
 /* Pairs of samples for the comparison of workers in a pass: as many as can be begun in that time. */
 enum { PAIRS = 24, WARM_UPS = 3 };
 #define PAIRS_SECONDS 0.25
@@ -249,6 +252,7 @@ struct bench {
     bool selected[ROWS];
     bool progress;
     int failures;
+    int taken, disturbed; /* samples that count; and how often one was taken while a hypervisor had the processors */
     bool missing[IMPLEMENTATIONS];
     char about[IMPLEMENTATIONS][256];
     struct runner runners[IMPLEMENTATIONS][MOST_WORKER_COUNTS];
@@ -418,11 +422,41 @@ static bool ask_for_sample(struct bench *b, const struct row *row, int which, in
     return false;
 }
 
+/* What a hypervisor has had of the processors that it lets us have, in seconds of one of them, since the computer was started. */
+static double stolen_seconds(void)
+{
+    double stolen = 0;
+    FILE *file = fopen("/proc/stat", "r");
+    if (file && fscanf(file, "cpu %*s %*s %*s %*s %*s %*s %*s %lf", &stolen) != 1)
+        stolen = 0;
+    if (file)
+        fclose(file);
+    return stolen / (double)sysconf(_SC_CLK_TCK);
+}
+
+/* A sample during which a hypervisor had more than a thirtieth of the processors is taken again, whoever's it is; but not for ever. Those
+ * that are so short that it cannot be told are taken as they are. */
+static bool ask_quietly(struct bench *b, const struct row *row, int which, int w, double *value, double *second)
+{
+    double processors = (double)sysconf(_SC_NPROCESSORS_ONLN), share = 1.0 / 30, least = 0.1;
+    for (int tries = 0; tries < QUIET_TRIES; tries++) {
+        double began = tool_now(), stolen = stolen_seconds();
+        if (!ask_for_sample(b, row, which, w, value, second))
+            return false;
+        double seconds = tool_now() - began;
+        if (seconds < least || stolen_seconds() - stolen <= seconds * processors * share)
+            break;
+        b->disturbed++;
+    }
+    b->taken++;
+    return true;
+}
+
 static void take_sample(struct bench *b, const struct row *row, int which, int w, bool keep)
 {
     struct samples *samples = &b->samples[which][w];
     double value, second;
-    if (!ask_for_sample(b, row, which, w, &value, &second) || !keep)
+    if (!(keep ? ask_quietly : ask_for_sample)(b, row, which, w, &value, &second) || !keep)
         return;
     samples->second[samples->count] = second;
     samples->value[samples->count++] = value;
@@ -455,6 +489,40 @@ static void summarize(struct samples *samples)
     samples->median = sort_samples(samples->value, count, sorted);
     samples->least = sorted[0];
     samples->most = sorted[count - 1];
+}
+
+/* A median over passes, and the range in which the true one lies with 95 % certainty, whatever the distribution. NAN: not known. */
+struct spread {
+    double median, low, high;
+};
+
+static const struct spread unknown = {NAN, NAN, NAN};
+
+static struct spread scaled(struct spread spread, double factor)
+{
+    return (struct spread){spread.median * factor, spread.low * factor, spread.high * factor};
+}
+
+/* How far from either end of the sorted samples the range begins: the number of those below the true median is binomially distributed. */
+static int certain_rank(int count)
+{
+    double rank = floor((count - 1.96 * sqrt(count)) / 2);
+    return rank > 1 ? (int)rank - 1 : 0;
+}
+
+/* What one took divided by what the other took in the same pass: a computer's speed may change from second to second, and the two are
+ * next to each other. */
+static struct spread ratio_between(const struct samples *one, const struct samples *other)
+{
+    double ratios[MOST_PASSES], sorted[MOST_PASSES];
+    int count = one->count < other->count ? one->count : other->count;
+    if (one->none || other->none || count == 0)
+        return unknown;
+    for (int i = 0; i < count; i++)
+        ratios[i] = one->value[i] / other->value[i];
+    double median = sort_samples(ratios, count, sorted);
+    int rank = certain_rank(count);
+    return isfinite(median) ? (struct spread){median, sorted[rank], sorted[count - 1 - rank]} : unknown;
 }
 
 static bool is_measured(const struct bench *b, const struct row *row, int w)
@@ -542,20 +610,26 @@ static void forget_samples(struct bench *b, const struct row *row)
     }
 }
 
+/* All implementations, one after the other. */
+static void take_turns(struct bench *b, const struct row *row, int pass, int passes, int w)
+{
+    for (int turn = 0; turn < IMPLEMENTATIONS; turn++) {
+        int which = turns[pass % 2 ? IMPLEMENTATIONS - 1 - turn : turn];
+        if (b->samples[which][w].none)
+            continue;
+        report_progress(b, row, pass, passes, which, w);
+        take_sample(b, row, which, w, pass >= 0);
+    }
+}
+
 static void measure(struct bench *b, const struct row *row)
 {
     bool few = row->flags & FEW;
     int passes = few && b->passes > FEW_PASSES ? FEW_PASSES : b->passes;
     forget_samples(b, row);
     for (int pass = few ? 0 : -1; pass < passes; pass++) { /* pass -1 warms up */
-        for (int which = 0; which < IMPLEMENTATIONS; which++) {
-            for (int w = 0; w < b->worker_count; w++) {
-                if (b->samples[which][w].none)
-                    continue;
-                report_progress(b, row, pass, passes, which, w);
-                take_sample(b, row, which, w, pass >= 0);
-            }
-        }
+        for (int w = 0; w < b->worker_count; w++)
+            take_turns(b, row, pass, passes, w);
         if (pass >= 0)
             compare_all_workers(b, row);
     }
@@ -572,11 +646,11 @@ static void measure(struct bench *b, const struct row *row)
 
 struct result {
     double thrum, thrum_best; /* NAN: not known, here and below */
-    double ratio;             /* to oneTBB, or what the row's limit is about where that is a peer */
+    struct spread ratio;      /* to oneTBB, or to the peer that the row's limit is about */
+    struct spread scaling;    /* SCALES: the speed over the workers times that of sequential code */
     double to_one_worker;     /* thrum with these workers / with one; NAN where that says nothing */
-    double scaling;           /* SCALES: the speed over the workers times that of sequential code */
     int best_peer;            /* -1: none */
-    const char *verdict;      /* "ok", "over", "below" or "" */
+    const char *verdict;      /* "ok", "level", "over", "below" or "" */
 };
 
 static bool has_limit(const struct bench *b, const struct row *row, int w)
@@ -585,70 +659,80 @@ static bool has_limit(const struct bench *b, const struct row *row, int w)
 }
 
 /* What the row's limit is about: a ratio, or the time itself. */
-static double limited_value(const struct bench *b, const struct row *row, const struct result *result, int w)
+static struct spread limited_value(const struct bench *b, const struct row *row, const struct result *result, int w)
 {
     if (row->limit_kind == OF_SEQUENTIAL)
-        return result->thrum / b->samples[SEQUENTIAL][w].median;
-    return row->limit_kind == ABSOLUTE ? result->thrum : result->ratio;
+        return ratio_between(&b->samples[THRUM][w], &b->samples[SEQUENTIAL][w]);
+    return row->limit_kind == ABSOLUTE ? (struct spread){result->thrum, result->thrum, result->thrum} : result->ratio;
 }
 
+/* "level": beyond the limit, but by less than the passes can tell. */
 static const char *verdict_of(const struct bench *b, const struct row *row, const struct result *result, int w)
 {
-    double value = limited_value(b, row, result, w);
-    if (!has_limit(b, row, w) || isnan(value))
+    struct spread value = limited_value(b, row, result, w);
+    if (!has_limit(b, row, w) || isnan(value.median))
         return "";
-    if (result->scaling < SCALE)
+    if (result->scaling.high < SCALE)
         return "below";
-    return value <= row->limit ? "ok" : row->flags & MORE ? "below" : "over";
+    if (value.low > row->limit)
+        return row->flags & MORE ? "below" : "over";
+    return value.median > row->limit || result->scaling.median < SCALE ? "level" : "ok";
 }
 
+/* Thrum's time over a peer's, pass by pass. Less is better: where more is, it is the other way round. */
+static struct spread ratio_to(const struct bench *b, const struct row *row, int w, int which)
+{
+    const struct samples *thrum = &b->samples[THRUM][w], *peer = &b->samples[which][w];
+    return row->flags & MORE ? ratio_between(peer, thrum) : ratio_between(thrum, peer);
+}
+
+/* The one to which thrum's ratio is the worst. */
 static int best_peer(const struct bench *b, const struct row *row, int w)
 {
     int best = -1;
     for (int which = FIRST_PEER; which <= LAST_PEER; which++) {
-        double peer = b->samples[which][w].median, other = best < 0 ? NAN : b->samples[best][w].median;
-        if (!isnan(peer) && (best < 0 || (row->flags & MORE ? peer > other : peer < other)))
+        double ratio = ratio_to(b, row, w, which).median;
+        if (!isnan(ratio) && (best < 0 || ratio > ratio_to(b, row, w, best).median))
             best = which;
     }
     return best;
 }
 
 /* By how much thrum is nearest to, or over, the limit that is set for one of the peers. */
-static double ratio_to_limits(const struct bench *b, enum group group, int w)
+static struct spread ratio_to_limits(const struct bench *b, const struct row *row, int w)
 {
-    double worst = NAN;
+    struct spread worst = unknown;
     for (int which = FIRST_PEER; which <= LAST_PEER; which++) {
-        double limit = peer_limits[group][which];
-        if (limit > 0)
-            worst = fmax(worst, b->samples[THRUM][w].median / b->samples[which][w].median / limit);
+        double limit = peer_limits[row->group][which];
+        struct spread share = limit > 0 ? scaled(ratio_to(b, row, w, which), 1 / limit) : unknown;
+        if (!isnan(share.median) && !(share.median <= worst.median))
+            worst = share;
     }
-    return worst; /* fmax leaves out what is not known */
+    return worst;
 }
 
-/* Less is better: where more is, it is the other way round. */
-static double ratio_of(const struct bench *b, const struct row *row, int w, int best)
+static struct spread ratio_of(const struct bench *b, const struct row *row, int w, int best)
 {
-    double thrum = b->samples[THRUM][w].median, peer = best < 0 ? NAN : b->samples[best][w].median;
-    double ratio = thrum / b->samples[ONETBB][w].median;
-    if (row->limit_kind == OF_PEERS)
-        ratio = peer / thrum;
-    else if (row->limit_kind == OF_EACH && has_limit(b, row, w))
-        ratio = ratio_to_limits(b, row->group, w);
-    else if (row->limit_kind == OF_BEST || row->limit_kind == OF_EACH)
-        ratio = thrum / peer;
-    return isfinite(ratio) ? ratio : NAN;
+    if (row->limit_kind == OF_EACH && has_limit(b, row, w))
+        return ratio_to_limits(b, row, w);
+    bool of_best = row->limit_kind == OF_PEERS || row->limit_kind == OF_BEST || row->limit_kind == OF_EACH;
+    int which = of_best ? best : ONETBB;
+    return which < 0 ? unknown : ratio_to(b, row, w, which);
 }
 
 static struct result result_of(const struct bench *b, const struct row *row, int w)
 {
     const struct samples *thrum = &b->samples[THRUM][w];
-    struct result result = {thrum->median, row->flags & MORE ? thrum->most : thrum->least, NAN, NAN, NAN, -1, ""};
-    result.best_peer = best_peer(b, row, w);
+    struct result result = {.thrum = thrum->median,
+                            .thrum_best = row->flags & MORE ? thrum->most : thrum->least,
+                            .scaling = unknown,
+                            .to_one_worker = NAN,
+                            .best_peer = best_peer(b, row, w)};
     result.ratio = ratio_of(b, row, w, result.best_peer);
     if (is_compared(b, row, w))
         result.to_one_worker = b->pairs[w].median;
     if (row->flags & SCALES)
-        result.scaling = b->samples[SEQUENTIAL][w].median / thrum->median / b->worker_counts[w];
+        result.scaling = scaled(ratio_between(&b->samples[SEQUENTIAL][w], thrum), 1.0 / b->worker_counts[w]);
     result.verdict = verdict_of(b, row, &result, w);
     return result;
 }
@@ -691,8 +775,8 @@ static void print_comparisons(const struct result *result)
 {
     if (!isnan(result->to_one_worker))
         printf(" %.2f%s", result->to_one_worker, result->to_one_worker > 1.05 ? " slower" : "");
-    if (!isnan(result->scaling))
-        printf(" %s%.3f", isnan(result->to_one_worker) ? "- " : "", result->scaling);
+    if (!isnan(result->scaling.median))
+        printf(" %s%.3f", isnan(result->to_one_worker) ? "- " : "", result->scaling.median);
     putchar('\n');
     fflush(stdout);
 }
@@ -707,7 +791,7 @@ static void print_result(const struct bench *b, const struct row *row, int w)
     for (int which = FIRST_PEER; which < IMPLEMENTATIONS; which++)
         if (has_column(row->group, which))
             printf(" %11s", number(b->samples[which][w].median, cell[0]));
-    snprintf(cell[0], 32, isnan(result.ratio) ? "-" : "%.3f", result.ratio);
+    snprintf(cell[0], 32, isnan(result.ratio.median) ? "-" : "%.3f", result.ratio.median);
     printf(" %8s %8s %-5s", cell[0], limit_text(b, row, w, cell[1]), result.verdict);
     print_comparisons(&result);
 }
@@ -736,6 +820,16 @@ static void put_number(FILE *out, const char *name, double value)
         fprintf(out, "\"%s\":null", name);
     else
         fprintf(out, "\"%s\":%.6g", name, value);
+}
+
+/* "NAME" and "NAME_range". */
+static void put_spread(FILE *out, const char *name, struct spread spread)
+{
+    put_number(out, name, spread.median);
+    if (isnan(spread.median))
+        fprintf(out, ",\"%s_range\":null", name);
+    else
+        fprintf(out, ",\"%s_range\":[%.6g,%.6g]", name, spread.low, spread.high);
 }
 
 static void put_text(FILE *out, const char *name, const char *text)
@@ -841,7 +935,7 @@ static void put_result(FILE *out, const struct bench *b, const struct row *row, 
         put_text(out, "best_peer", implementations[result.best_peer].name);
         fputc(',', out);
     }
-    put_number(out, "ratio", result.ratio);
+    put_spread(out, "ratio", result.ratio);
     fputc(',', out);
     put_number(out, "limit", has_limit(b, row, w) ? row->limit : NAN);
     fputc(',', out);
@@ -853,6 +947,8 @@ static void put_result(FILE *out, const struct bench *b, const struct row *row, 
     fputc(',', out);
     put_number(out, "to_one_worker", result.to_one_worker);
     fputc(',', out);
+    put_text(out, "verdict", result.verdict);
+    fputc(',', out);
     put_number(out, "sequential", b->samples[SEQUENTIAL][w].median);
     if (!b->samples[THRUM_DMDA][w].none) {
         fputc(',', out);
@@ -862,7 +958,7 @@ static void put_result(FILE *out, const struct bench *b, const struct row *row, 
     if (!(row->flags & SCALES))
         return;
     fputc(',', out);
-    put_number(out, "of_workers_times_sequential", result.scaling);
+    put_spread(out, "of_workers_times_sequential", result.scaling);
     fputc(',', out);
     put_number(out, "scaling_limit", SCALE);
 }
@@ -978,7 +1074,12 @@ static void record_row(struct bench *b, const struct row *row, int w)
 
 static int close_record(struct bench *b, const char *path)
 {
-    fputs("\n]}\n", b->record);
+    fprintf(b->record, "\n],\"taken\":%d,\"disturbed\":%d}\n", b->taken, b->disturbed);
+    if (b->disturbed)
+        fprintf(
+            stderr,
+            "thrum bench: of %d samples the host disturbed some, %d times; they were taken again, up to %d times each\n",
+            b->taken, b->disturbed, QUIET_TRIES - 1);
     if (fclose(b->record) != 0)
         return tool_fail("bench", "the samples cannot be written to %s: %s", path, strerror(errno));
     fprintf(stderr, "thrum bench: the samples are in %s\n", path);
@@ -991,8 +1092,9 @@ static const char help[] =
     "Usage: thrum bench [OPTION]... [WORK]...\n"
     "\n"
     "Measures thrum beside oneTBB, libgomp, libomp and StarPU (those that were found when thrum was built), pass by\n"
-    "pass in turn, and prints medians. A WORK is the name of one, of a group ('base', 'control', 'loops', 'data'), or\n"
-    "the beginning of several names ('small'). Without a WORK, the group 'base'.\n"
+    "pass in turn, and prints medians; a ratio is the median of the ratios of all passes. A WORK is the name of one, of a\n"
+    "group ('base', 'control', 'loops', 'data'), or the beginning of several names ('small'). Without a WORK, the group\n"
+    "'base'.\n"
     "\n"
     "  --workers LIST   numbers of workers to measure with (default 1,2)\n"
     "  --passes N       passes per work, after one to warm up (default 11; a few works take 3)\n"
@@ -1007,8 +1109,10 @@ static const char help[] =
     "sequential code; with 'best' both are relative to the best peer. With 'each', there is a limit for each peer (half of\n"
     "oneTBB and libgomp, an eighth of libomp), and 'ratio' is the worst of thrum's shares of these. OpenMP's numbers\n"
     "include making the tasks. Of 'data' the limits are 0.15 of StarPU, with either policy, and 1 of libgomp; a Cholesky\n"
-    "factorisation has a second one, 0.97 of the workers times the speed of sequential code. Of a weighted speed-up (corun) more is better: there 'ratio' is the best peer's divided by\n"
-    "thrum's, so that less is better in that column everywhere. It is measured with two workers or more.\n";
+    "factorisation has a second one, 0.97 of the workers times the speed of sequential code. Of a weighted speed-up (corun)\n"
+    "more is better: there 'ratio' is the best peer's divided by thrum's, so that less is better in that column everywhere.\n"
+    "It is measured with two workers or more. 'over' and 'below' are said where the passes leave no doubt (95 %); 'level'\n"
+    "is beyond the limit by less than they can tell: take more passes. In JSON, 'ratio_range' is that of certainty.\n";
 
 static int list_works(void)
 {

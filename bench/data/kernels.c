@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Values of cblas.h, which are the same in all libraries. */
 enum { COLUMN_MAJOR = 102, NO_TRANS = 111, TRANS = 112, LOWER = 122, NON_UNIT = 131, RIGHT = 142 };
@@ -45,12 +46,45 @@ static int find_symbols(void *library)
     return 0;
 }
 
+/* The name by which OpenBLAS knows kernels that fit this processor; NULL: it knows best. */
+static const char *fitting_core(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+        return "SkylakeX";
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return "Haswell";
+#endif
+    return NULL;
+}
+
+static void *open_library(void)
+{
+    return dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+}
+
+/* On a processor that is newer than itself OpenBLAS takes its oldest kernels, which are four times slower: with them every runtime would
+ * look as good as another. So it is told what fits, unless the user has. It looks when it is loaded. */
+static void *open_with_fitting_kernels(void)
+{
+    void *library = open_library();
+    const char *(*core_name)(void) = NULL;
+    if (library)
+        *(void **)&core_name = dlsym(library, "openblas_get_corename");
+    if (!core_name || strcmp(core_name(), "Prescott") != 0 || getenv("OPENBLAS_CORETYPE") || !fitting_core())
+        return library;
+    dlclose(library);
+    setenv("OPENBLAS_CORETYPE", fitting_core(), 1);
+    return open_library();
+}
+
 int kernels_load(void)
 {
     if (blas.gemm)
         return 0;
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
-    void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+    void *library = open_with_fitting_kernels();
     if (!library) {
         bench_bad("OpenBLAS is needed: %s (Debian: libopenblas-dev)", dlerror());
         return -1;
