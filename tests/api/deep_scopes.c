@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <ucontext.h>
 
-#if SANITIZED_THREAD || defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
+#if SANITIZED_THREAD || SANITIZED_ADDRESS || !defined(__OPTIMIZE__)
 #define LARGE_FRAMES 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)

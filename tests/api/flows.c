@@ -107,10 +107,11 @@ static void read_at_leisure(const thrum_buffer *b, const void *arg)
 
 static const thrum_codelet leisure = {.name = "leisure", .cpu = read_at_leisure};
 
+/* The reader waits for what its inserter does next: so that one must not run it (thrum/flow.h). */
 static void a_writer_waits_for_readers_though_no_other_writer_is_left(void **state)
 {
     (void)state;
-    thrum_executor *ex = thrum_executor_new(&(thrum_config){.workers = 2});
+    thrum_executor *ex = thrum_executor_new(&(thrum_config){.workers = 2, .callers = THRUM_CALLERS_BLOCK});
     thrum_flow *flow = thrum_flow_new(ex);
     long x = 0, same = 0;
     thrum_data *data = thrum_data_variable(ex, &x, sizeof x), *result = thrum_data_variable(ex, &same, sizeof same);

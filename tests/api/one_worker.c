@@ -328,7 +328,8 @@ static void await_gate(void *arg)
         sched_yield();
 }
 
-/* Brief until it is told to leave: then it waits on another executor for what only its own one's place can do. */
+/* Brief until it is told to leave: then it waits on another executor for what only its own one's place can do. It closes the gate itself:
+ * whoever inserts may be rounds ahead, and would close it before those who wait have seen it open. */
 static void depart(const thrum_buffer *b, const void *arg)
 {
     ++*(long *)b[0].ptr;
@@ -338,6 +339,7 @@ static void depart(const thrum_buffer *b, const void *arg)
     note_thread();
     if (!atomic_exchange(&departs, false))
         return;
+    atomic_store(&gate, false);
     thrum_handle *here_then = thrum_submit(at_home, open_gate, NULL);
     thrum_handle *there = thrum_submit(abroad, await_gate, NULL);
     thrum_wait(there);
@@ -358,7 +360,6 @@ TEST(a_task_that_leaves_its_executor_leaves_the_place_to_others)
     for (int i = 0; i < 30 * MANY && atomic_load(&here) < MANY / 2; i++)
         assert_int_equal(thrum_insert(w.flow, &departing, THRUM_RW(w.data)), 0);
     for (int round = 0; round < 50; round++) {
-        atomic_store(&gate, false);
         atomic_store(&departs, true);
         for (int i = 0; i < 100; i++)
             assert_int_equal(thrum_insert(w.flow, &departing, THRUM_RW(w.data)), 0);

@@ -456,11 +456,102 @@ TEST(work_on_top_of_a_task_cannot_wait_for_the_tasks_run)
     visit_end(&visit);
 }
 
+/* ---- Strangers on the thief's stack ------------------------------------------------------------------------------- */
+
+/* A parent joins strictly a child that was stolen. The thief, in an open join of its own whose child somebody else holds, takes on a visitor,
+ * and that one spawns: what it has spawned lies on the thief's stack above what descends from the parent. */
+struct visited {
+    thrum_executor *ex;
+    thrum_graph *visit;
+    thrum_handle *visiting;
+    atomic_bool child_began, grandchild_began, visitor_spawned, end;
+    atomic_int runner_of_spawned;
+    int parent;
+};
+
+static void hold(thrum_scope *scope, void *arg)
+{
+    (void)scope;
+    struct visited *v = arg;
+    atomic_store(&v->grandchild_began, true);
+    await(&v->end);
+}
+
+static void be_run_by_somebody(thrum_scope *scope, void *arg)
+{
+    (void)scope;
+    struct visited *v = arg;
+    atomic_store(&v->runner_of_spawned, thrum_worker_index());
+}
+
+static void visit_thief(thrum_scope *up, void *arg)
+{
+    struct visited *v = arg;
+    thrum_scope scope;
+    thrum_scope_open(&scope, up);
+    thrum_spawn(&scope, be_run_by_somebody, v);
+    atomic_store(&v->visitor_spawned, true);
+    pause_ms(30); /* long enough for whoever wants to take it */
+    thrum_join(&scope);
+    atomic_store(&v->end, true);
+}
+
+static void be_stolen(thrum_scope *up, void *arg)
+{
+    struct visited *v = arg;
+    atomic_store(&v->child_began, true);
+    thrum_scope scope;
+    thrum_scope_open(&scope, up);
+    thrum_spawn(&scope, hold, v);
+    await(&v->grandchild_began);
+    v->visiting = thrum_start(v->ex, v->visit);
+    thrum_join_open(&scope);
+}
+
+static void join_strictly(thrum_scope *up, void *arg)
+{
+    struct visited *v = arg;
+    v->parent = thrum_worker_index();
+    thrum_scope scope;
+    thrum_scope_open(&scope, up);
+    thrum_spawn(&scope, be_stolen, v);
+    await(&v->child_began);
+    await(&v->visitor_spawned);
+    thrum_join(&scope);
+}
+
+static void be_visited(void)
+{
+    struct visited v = {.ex = executor_with(3), .visit = thrum_graph_new("visit"), .runner_of_spawned = -1};
+    thrum_scope_task_new(v.visit, visit_thief, &v);
+    thrum_graph *graph = thrum_graph_new("family");
+    thrum_scope_task_new(graph, join_strictly, &v);
+    thrum_handle *run = thrum_start(v.ex, graph);
+    while (!atomic_load(&v.end)) /* without helping */
+        pause_ms(1);
+    assert_int_equal(thrum_wait(run), 0);
+    assert_int_equal(thrum_wait(v.visiting), 0);
+    assert_int_not_equal(atomic_load(&v.runner_of_spawned), -1);
+    assert_int_not_equal(atomic_load(&v.runner_of_spawned), v.parent);
+    thrum_release(run);
+    thrum_release(v.visiting);
+    assert_int_equal(thrum_graph_free(graph), 0);
+    assert_int_equal(thrum_graph_free(v.visit), 0);
+    assert_int_equal(thrum_executor_free(v.ex), 0);
+}
+
+TEST(a_strict_join_leaves_alone_what_its_childs_thief_took_on_in_an_open_one)
+{
+    for (int i = 0; i < 5; i++)
+        be_visited();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_strict_join_leaves_strangers_alone),
         cmocka_unit_test(an_open_join_runs_a_stranger_in_its_own_worker),
+        cmocka_unit_test(a_strict_join_leaves_alone_what_its_childs_thief_took_on_in_an_open_one),
         cmocka_unit_test(an_open_wait_for_another_executor_does_the_work_at_home),
         cmocka_unit_test(an_open_wait_does_other_tasks_of_the_same_run),
         cmocka_unit_test(an_open_wait_does_children_of_the_waiting_task),

@@ -188,7 +188,7 @@ TEST(memory_stays_flat)
         if (round == 40)
             before = memory_kb();
     }
-#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#if !SANITIZED_THREAD && !SANITIZED_ADDRESS
     assert_true(memory_kb() < before + 4000);
 #else
     (void)before;

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 
 /* With sanitizers processes are slow to start. */
-#if defined(SANITIZED_THREAD) || defined(__SANITIZE_ADDRESS__)
+#if SANITIZED_THREAD || SANITIZED_ADDRESS
 enum { RUNS = 2, EVERY = 9, LEAST_SETTINGS = 20 };
 #else
 enum { RUNS = 3, EVERY = 3, LEAST_SETTINGS = 60 };

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#if SANITIZED_THREAD || defined(__SANITIZE_ADDRESS__)
+#if SANITIZED_THREAD || SANITIZED_ADDRESS
 enum { RUNS = 1000 };
 #else
 enum { RUNS = 20000 };

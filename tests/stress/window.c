@@ -11,7 +11,7 @@
 
 enum { HANDLES = 256, WINDOW = 1000, SETTLED = 50000 };
 
-#if SANITIZED_THREAD || defined(__SANITIZE_ADDRESS__)
+#if SANITIZED_THREAD || SANITIZED_ADDRESS
 enum { SIZE_COUNTS = 0, USUALLY = 100000 }; /* memory is the sanitizer's own matter */
 #else
 enum { SIZE_COUNTS = 1, USUALLY = 1000000 };

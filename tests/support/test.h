@@ -41,6 +41,21 @@
 #ifndef SANITIZED_THREAD
 #define SANITIZED_THREAD 0
 #endif
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED_ADDRESS 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED_ADDRESS 1
+#endif
+#endif
+#ifndef SANITIZED_ADDRESS
+#define SANITIZED_ADDRESS 0
+#endif
+
+/* A child has the locks of its parent's memory as they were when it was made. The C library takes and gives back its own around a
+ * fork; the sanitizers do not, and a child that needs one which another thread had waits for ever. So where threads allocate while one
+ * of them forks, and the child allocates, there is nothing to test with them. */
+#define FORK_AMID_ALLOCATIONS (!SANITIZED_THREAD && !SANITIZED_ADDRESS)
 
 /* cmocka catches crashes and jumps out of the test, which cannot work when another thread than the test's own crashed.
  * So each test puts back the handlers that were there before: a crash ends the program, or a sanitizer reports it. */

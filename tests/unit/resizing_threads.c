@@ -8,7 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if SANITIZED_THREAD || SANITIZED_ADDRESS
 #define INTERPOSES false /* the sanitizers have a pthread_create of their own */
 #else
 #define INTERPOSES true
@@ -16,7 +16,7 @@
 
 static atomic_int allowed = 1000; /* threads at the same time */
 
-#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#if !SANITIZED_THREAD && !SANITIZED_ADDRESS
 struct call {
     void *(*fn)(void *);
     void *arg;

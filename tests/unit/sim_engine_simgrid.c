@@ -14,7 +14,7 @@
 #include <math.h>
 
 /* With sanitizers processes are slow to start. */
-#if SANITIZED_THREAD || defined(__SANITIZE_ADDRESS__)
+#if SANITIZED_THREAD || SANITIZED_ADDRESS
 enum { SEEDS = 3 };
 #else
 enum { SEEDS = 30 };
