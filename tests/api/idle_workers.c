@@ -14,7 +14,16 @@
  */
 #include "tasks.h"
 
-enum { LOOKS = 4, SPIN_US = 200, WATCH_US = 50, ROUND_NS = 50, SHORT_MS = 20, LONG_MS = 200, LITTLE_ONES = 40 };
+enum {
+    LOOKS = 4,
+    SPIN_US = 200,
+    WATCH_US = 50,
+    ROUND_NS = 50,
+    SHORT_MS = 20,
+    LONG_MS = 200,
+    LITTLE_ONES = 40,
+    TRIES = 3
+};
 #define SPIN_TEXT "200"
 
 static int64_t time_of(clockid_t clock)
@@ -126,15 +135,30 @@ static uint64_t most_wasted_in(const struct long_task *task)
     return searches * LOOKS * workers * (2 + (SPIN_US + WATCH_US) * 1000 / ROUND_NS);
 }
 
-static void expect_few_wasted(enum way way, int workers)
+static uint64_t wakes_in(const struct long_task *task)
+{
+    return task->after.wakes - task->before.wakes;
+}
+
+static bool few_are_wasted(enum way way, int workers)
 {
     struct long_task brief = run_long(way, workers, SHORT_MS, false), lengthy = run_long(way, workers, LONG_MS, false);
-    print_message("way %d, %d workers: %llu wasted steals in %d ms, %llu in %d ms; at most %llu\n", (int)way, workers,
-                  (unsigned long long)wasted_in(&brief), SHORT_MS, (unsigned long long)wasted_in(&lengthy), LONG_MS,
-                  (unsigned long long)most_wasted_in(&lengthy));
-    assert_true(lengthy.after.wakes - lengthy.before.wakes <= (uint64_t)workers);
-    assert_true(wasted_in(&brief) <= most_wasted_in(&brief));
-    assert_true(wasted_in(&lengthy) <= most_wasted_in(&lengthy));
+    print_message("way %d, %d workers: %llu wasted steals in %d ms, %llu in %d ms, of at most %llu; %llu wakes\n",
+                  (int)way, workers, (unsigned long long)wasted_in(&brief), SHORT_MS,
+                  (unsigned long long)wasted_in(&lengthy), LONG_MS, (unsigned long long)most_wasted_in(&lengthy),
+                  (unsigned long long)wakes_in(&lengthy));
+    return wakes_in(&lengthy) <= (uint64_t)workers && wasted_in(&brief) <= most_wasted_in(&brief) &&
+           wasted_in(&lengthy) <= most_wasted_in(&lengthy);
+}
+
+/* Whoever looks for ever does so each time. But time that the host of a virtual machine takes away counts as used, and whoever is
+ * interrupted between two looks at the clock seems to have looked for long: so a single try says nothing. */
+static void expect(bool (*holds)(enum way way, int workers), enum way way, int workers)
+{
+    for (int tries = 0; tries < TRIES; tries++)
+        if (holds(way, workers))
+            return;
+    fail();
 }
 
 /* With more workers than cores too: while more are awake than there are cores, they sleep after a few looks. */
@@ -142,17 +166,16 @@ TEST(wasted_steals_do_not_grow_with_the_length_of_a_task)
 {
     for (enum way way = 0; way < WAYS; way++)
         for (int workers = 2; workers <= 4; workers += 2)
-            expect_few_wasted(way, workers);
+            expect(few_are_wasted, way, workers);
 }
 
-static void expect_little_time(enum way way, int workers)
+static bool little_time_is_used(enum way way, int workers)
 {
     struct long_task asleep = run_long(way, workers, LONG_MS, true), busy = run_long(way, workers, LONG_MS, false);
     int64_t beside_sleep = asleep.all_ns - asleep.own_ns, beside_work = busy.all_ns - busy.own_ns;
     print_message("way %d, %d workers: %lld us beside a task that sleeps, %lld us beside one that computes\n", (int)way,
                   workers, (long long)beside_sleep / 1000, (long long)beside_work / 1000);
-    assert_true(beside_sleep < LONG_MS * INT64_C(1000000) / 10);
-    assert_true(beside_work < LONG_MS * INT64_C(1000000) / 10);
+    return beside_sleep < LONG_MS * INT64_C(1000000) / 10 && beside_work < LONG_MS * INT64_C(1000000) / 10;
 }
 
 /* A single thief that never sleeps would use LONG_MS; all that look for SPIN_US, a few milliseconds. */
@@ -160,7 +183,7 @@ TEST(idle_workers_use_no_processor_time)
 {
     for (enum way way = 0; way < WAYS; way++)
         for (int workers = 2; workers <= 4; workers += 2)
-            expect_little_time(way, workers);
+            expect(little_time_is_used, way, workers);
 }
 
 int main(void)
