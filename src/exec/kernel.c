@@ -181,7 +181,7 @@ static double run_codelet(place *pl, placing *p, bool *wrote)
     const thrum__job *job = p->job;
     if (!begin_private_copies(pl, p, wrote))
         return -1;
-    kernel_call c = {.codelet = job->codelet, .arg = job->arg, .count = (int)p->use_count};
+    kernel_call c = {.codelet = job->codelet, .arg = thrum__job_arg(job), .count = (int)p->use_count};
     if (!call(pl, p, &c, p->buffers))
         return -1;
     *wrote = true;

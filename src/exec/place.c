@@ -138,7 +138,7 @@ void thrum__placing_init(thrum__job *job, void *memory)
     p->uses = (use *)(p + 1);
     p->buffers = (thrum_buffer *)(p->uses + job->count + 1);
     p->data = (thrum_job_data *)(p->buffers + job->count + 1);
-    job->placing = p;
+    thrum__job_rest_of(job)->placing = p;
 }
 
 static size_t bytes_on_device(const thrum__job *job)
@@ -156,6 +156,7 @@ static size_t bytes_on_device(const thrum__job *job)
 static void show(placing *p)
 {
     const thrum__job *job = p->job;
+    const thrum__job_rest *rest = thrum__job_rest_of(job);
     bool combines = job->kind == THRUM__JOB_COMBINE;
     for (uint32_t i = 0; i < job->count; i++) {
         const thrum__access *access = &job->access[i];
@@ -163,11 +164,11 @@ static void show(placing *p)
                                       access->data->bytes};
     }
     p->shown = (thrum_job){.codelet = combines ? job->access[0].data->reduction->combine : job->codelet,
-                           .name = job->name || job->codelet ? thrum__job_name(job)
-                                   : combines                ? "combine"
-                                                             : "fetch",
-                           .priority = job->priority,
-                           .bucket = job->bucket,
+                           .name = rest->name || job->codelet ? thrum__job_name(job)
+                                   : combines                 ? "combine"
+                                                              : "fetch",
+                           .priority = rest->priority,
+                           .bucket = rest->bucket,
                            .data = p->data,
                            .data_count = (int)job->count};
     p->initial = combines && job->first_content;
@@ -263,7 +264,7 @@ void thrum__place_push_placing(thrum__places *places, placing *p)
 
 void thrum__place_push(thrum__places *places, thrum__job *job)
 {
-    placing *p = job->placing;
+    placing *p = thrum__job_rest_of(job)->placing;
     show(p);
     /* Relaxed: what the caller waits for keeps the places there until here, and this from here on. */
     atomic_fetch_add_explicit(&places->inside, 1, memory_order_relaxed);

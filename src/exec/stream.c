@@ -196,19 +196,22 @@ void thrum__stream_let_go(thrum__job_owner *owner)
 
 static enum post_level level_of(const thrum__job *job)
 {
-    return job->priority > 0 ? POST_HIGH : job->priority < 0 ? POST_LOW : POST_NORMAL;
+    int32_t priority = thrum__job_priority(job);
+    return priority > 0 ? POST_HIGH : priority < 0 ? POST_LOW : POST_NORMAL;
 }
 
 /* With the strand that it holds. */
 static void post(thrum__job *job)
 {
     thrum_executor *ex = job->owner->ex;
-    job->post = (thrum__post){.run = job->owner->run, .task = &job->task};
+    thrum__post *post = &thrum__job_rest_of(job)->post;
+    int32_t pinned = thrum__job_worker(job);
+    *post = (thrum__post){.run = job->owner->run, .task = &job->task};
     job->holds_strand = false;
-    if (job->worker >= 0)
-        thrum__post_to(&ex->cpu, job->worker, &job->post);
+    if (pinned >= 0)
+        thrum__post_to(&ex->cpu, pinned, post);
     else
-        thrum__post_put(&ex->cpu, level_of(job), &job->post);
+        thrum__post_put(&ex->cpu, level_of(job), post);
 }
 
 static void put_to_post(thrum__job *job)
@@ -220,7 +223,7 @@ static void put_to_post(thrum__job *job)
 
 static bool goes_by_post(const thrum__job *job)
 {
-    return job->priority != 0 || job->worker >= 0;
+    return thrum__job_priority(job) != 0 || thrum__job_worker(job) >= 0;
 }
 
 static inline void push(worker *w, const thrum__run *run, thrum__job *job)
@@ -242,8 +245,9 @@ void thrum__stream_ready(thrum__job *job)
 {
     worker *self = thrum__self;
     thrum__run *run = job->owner->run;
+    int32_t priority = thrum__job_priority(job);
     bool strand = self && self->run == run;
-    if (!strand || job->priority < 0 || job->worker >= 0) {
+    if (!strand || priority < 0 || thrum__job_worker(job) >= 0) {
         put_to_post(job);
         return;
     }
@@ -251,11 +255,11 @@ void thrum__stream_ready(thrum__job *job)
         job->holds_strand = false;
         atomic_fetch_sub_explicit(&run->strands, 1, memory_order_relaxed);
     }
-    if (job->priority == 0) {
+    if (priority == 0) {
         push(self, run, job);
         return;
     }
-    job->next = self->urgent;
+    thrum__job_rest_of(job)->next = self->urgent;
     self->urgent = job;
 }
 
@@ -276,13 +280,14 @@ static thrum_task *next_urgent(worker *w, const thrum__run *run)
     thrum__job *sorted = NULL;
     while (w->urgent) {
         thrum__job *job = w->urgent, **at = &sorted;
-        w->urgent = job->next;
-        while (*at && (*at)->priority < job->priority)
-            at = &(*at)->next;
-        job->next = *at;
+        thrum__job_rest *rest = thrum__job_rest_of(job);
+        w->urgent = rest->next;
+        while (*at && thrum__job_rest_of(*at)->priority < rest->priority)
+            at = &thrum__job_rest_of(*at)->next;
+        rest->next = *at;
         *at = job;
     }
-    for (thrum__job *next; (next = sorted->next); sorted = next)
+    for (thrum__job *next; (next = thrum__job_rest_of(sorted)->next); sorted = next)
         push(w, run, sorted);
     return &sorted->task;
 }
@@ -866,7 +871,7 @@ static void watched_call(worker *w, const thrum__job *job, thrum_kernel_fn *kern
 {
     watch watch;
     thrum__watch_begin_job(w, &watch, thrum__job_name(job));
-    kernel(buffers, job->arg);
+    kernel(buffers, thrum__job_arg(job));
     thrum__watch_end(w, &watch);
 }
 
@@ -887,7 +892,7 @@ static __attribute__((noinline)) void call_with_care(worker *w, const thrum__job
     if (watched)
         watched_call(w, job, kernel, buffers);
     else
-        kernel(buffers, job->arg);
+        kernel(buffers, thrum__job_arg(job));
     if (began)
         thrum__at_once_note(times, job->codelet, thrum__now() - began);
 }
@@ -905,7 +910,7 @@ void thrum__job_call(thrum__job *job, thrum_kernel_fn *kernel, const thrum_buffe
     if (__builtin_expect(watched || atomic_load_explicit(&owner->times, memory_order_relaxed), 0))
         call_with_care(w, job, kernel, buffers, watched);
     else
-        kernel(buffers, job->arg);
+        kernel(buffers, thrum__job_arg(job));
     w->root = outer;
 }
 

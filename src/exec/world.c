@@ -71,9 +71,11 @@ bool thrum__place_can_run(const place *pl, const placing *p)
     const thrum__job *job = p->job;
     if (!has_kernels(p, pl->shown->arch) || !is_reachable(pl, p))
         return false;
-    if (job->worker >= 0 && job->worker != pl->shown->worker)
+    int32_t pinned = thrum__job_worker(job);
+    if (pinned >= 0 && pinned != pl->shown->worker)
         return false;
-    return job->kind == THRUM__JOB_COMBINE || !job->codelet->can_run || job->codelet->can_run(pl->shown, job->arg);
+    return job->kind == THRUM__JOB_COMBINE || !job->codelet->can_run ||
+           job->codelet->can_run(pl->shown, thrum__job_arg(job));
 }
 
 /* The same of a codelet that nobody has inserted yet. */
@@ -165,10 +167,10 @@ double thrum__placing_seconds(placing *p, const thrum_codelet *codelet, const th
     if (own && p->state == PLACING_QUEUED) {
         if (codelet->model == THRUM_BY_FUNCTION)
             describe(p);
-        return thrum__perf_expect(codelet, shown, &p->shape, p->buffers, p->shown.data_count, p->job->arg);
+        return thrum__perf_expect(codelet, shown, &p->shape, p->buffers, p->shown.data_count, thrum__job_arg(p->job));
     }
     if (own)
-        return thrum__perf_expect(codelet, shown, &p->shape, p->buffers, p->shown.data_count, p->job->arg);
+        return thrum__perf_expect(codelet, shown, &p->shape, p->buffers, p->shown.data_count, thrum__job_arg(p->job));
     /* Of a reduction: two of the same shape. */
     thrum__data_packed_buffer(p->data[0].data, NULL, 0, &shapes[0]);
     shapes[1] = shapes[0];

@@ -140,15 +140,16 @@ static void firing_ended(thrum__job *job)
 
 static void fill_job(thrum__job *job, const thrum__codelet_task *task)
 {
-    job->codelet = task->codelet;
-    job->arg = (void *)(uintptr_t)arg_of(task);
     const thrum__codelet_rest *rest = rest_of(task);
-    job->name = rest->name;
-    job->priority = rest->priority;
-    job->bucket = rest->bucket;
-    job->worker = task->worker;
+    job->codelet = task->codelet;
     job->count = task->count;
     job->kind = task->kind;
+    job->has_rest = true;
+    *thrum__job_rest_of(job) = (thrum__job_rest){.arg = (void *)(uintptr_t)arg_of(task),
+                                                 .name = rest->name,
+                                                 .priority = rest->priority,
+                                                 .bucket = rest->bucket,
+                                                 .worker = task->worker};
     job->first_content = task->first_content;
     for (uint32_t i = 0; i < task->count; i++) {
         job->access[i].data = thrum__used_data(task, i);
@@ -159,7 +160,7 @@ static void fill_job(thrum__job *job, const thrum__codelet_task *task)
 
 static firing *firing_new(const thrum__codelet_task *task, thrum_event event)
 {
-    size_t job_bytes = (sizeof(thrum__job) + task->count * sizeof(thrum__access) + ALIGN - 1) / ALIGN * ALIGN;
+    size_t job_bytes = thrum__job_head(task->count);
     firing *f = thrum__zalloc_aligned(sizeof *f + job_bytes + thrum__placing_bytes(task->space->places, task->count));
     if (!f)
         return NULL;

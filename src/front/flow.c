@@ -220,19 +220,19 @@ static void job_init(thrum_flow *flow, thrum__job *job, enum thrum__job_kind kin
 {
     job->task.fn.plain = thrum__flow_run;
     job->task.arg = job;
-    job->task.next = 0;
     job->task.strong = 0;
     job->codelet = NULL;
     job->owner = &flow->owner;
-    job->arg = NULL;
-    job->name = NULL;
-    job->priority = 0;
-    job->bucket = THRUM_NO_BUCKET;
-    job->worker = -1;
     job->count = accesses;
     job->kind = (uint8_t)kind;
-    job->holds_strand = job->commutes = job->first_content = job->kept = job->dissolves = job->unregisters = false;
-    job->placing = NULL;
+    job->traits = 0;
+    job->holds_strand = false;
+}
+
+static void rest_init(thrum__job *job)
+{
+    *thrum__job_rest_of(job) = (thrum__job_rest){.bucket = THRUM_NO_BUCKET, .worker = -1};
+    job->has_rest = true;
 }
 
 static size_t placing_bytes(const thrum_flow *flow, uint32_t accesses)
@@ -242,7 +242,7 @@ static size_t placing_bytes(const thrum_flow *flow, uint32_t accesses)
 
 static char *tail_of(thrum__job *job)
 {
-    return (char *)job + thrum__job_bytes(job->count, 0);
+    return (char *)job + thrum__job_head(job->count);
 }
 
 /* The engine's part comes first behind the accesses, then the argument. */
@@ -250,10 +250,8 @@ void thrum__flow_commit(thrum_flow *flow, thrum__job *job, const thrum_item *arg
 {
     size_t placing = placing_bytes(flow, job->count), bytes = arg ? arg->bytes : 0;
     char *tail = tail_of(job);
-    if (arg) {
-        job->arg = tail + placing;
-        memcpy(job->arg, arg->ptr, bytes);
-    }
+    if (arg)
+        thrum__job_rest_of(job)->arg = memcpy(tail + placing, arg->ptr, bytes);
     if (placing)
         thrum__placing_init(job, tail);
     thrum__store_commit(&flow->store, job, thrum__job_bytes(job->count, placing + bytes));
@@ -263,19 +261,21 @@ thrum__job *thrum__flow_job(thrum_flow *flow, enum thrum__job_kind kind, size_t 
 {
     size_t bytes = thrum__job_bytes(accesses, placing_bytes(flow, (uint32_t)accesses));
     thrum__job *job = thrum__store_reserve(&flow->store, bytes);
-    if (job)
-        job_init(flow, job, kind, (uint32_t)accesses);
-    else
+    if (!job) {
         thrum__fault(THRUM_ENOMEM, "no memory for a task of a flow");
+        return NULL;
+    }
+    job_init(flow, job, kind, (uint32_t)accesses);
+    rest_init(job);
     return job;
 }
 
 /* Ready jobs are let go when the lock has been given back, the oldest first. */
 static void add_ready(thrum_flow *flow, thrum__job *job)
 {
-    job->next = NULL;
+    thrum__job_rest_of(job)->next = NULL;
     if (flow->ready)
-        flow->last_ready->next = job;
+        thrum__job_rest_of(flow->last_ready)->next = job;
     else
         flow->ready = job;
     flow->last_ready = job;
@@ -296,7 +296,7 @@ void thrum__flow_unlock(thrum_flow *flow)
     flow->ready = NULL;
     thrum__favour_give(&flow->space->lock, flow->entered);
     while (job) {
-        thrum__job *next = job->next;
+        thrum__job *next = thrum__job_rest_of(job)->next;
         thrum__flow_ready_at_once(flow, job);
         job = next;
     }
@@ -410,11 +410,13 @@ static int check_accesses(const thrum_flow *flow, const thrum_codelet *codelet, 
 static void add_job(thrum_flow *flow, thrum__job *job, const thrum_codelet *codelet, const thrum__terms_of_job *terms)
 {
     job_init(flow, job, THRUM__JOB_CODELET, terms->accesses);
+    rest_init(job);
     job->codelet = codelet;
-    job->name = terms->name;
-    job->priority = terms->priority;
-    job->bucket = terms->bucket;
-    job->worker = terms->worker;
+    thrum__job_rest *rest = thrum__job_rest_of(job);
+    rest->name = terms->name;
+    rest->priority = terms->priority;
+    rest->bucket = terms->bucket;
+    rest->worker = terms->worker;
     job->commutes = terms->commutes;
     thrum__flow_commit(flow, job, terms->arg);
     if (terms->reduces)

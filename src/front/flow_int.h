@@ -54,10 +54,22 @@ enum { THRUM__PLAIN_MOST = 8 };
 
 /* ---- flow_jobs.c -------------------------------------------------------------------------------------------------- */
 
-/* What a job with so many accesses, and so many bytes behind them, takes. The bytes are aligned to 16. */
+/* Where in a job with so many accesses that begins which may come behind them and its rest: aligned to 16. */
+static inline size_t thrum__job_head(size_t accesses)
+{
+    return (sizeof(thrum__job) + accesses * sizeof(thrum__access) + sizeof(thrum__job_rest) + 15) / 16 * 16;
+}
+
+/* What it takes, with so many bytes there. No cache line has parts of two jobs, which different cores may have at the same time. */
 static inline size_t thrum__job_bytes(size_t accesses, size_t bytes)
 {
-    return (sizeof(thrum__job) + accesses * sizeof(thrum__access) + 15) / 16 * 16 + (bytes + 15) / 16 * 16;
+    return (thrum__job_head(accesses) + bytes + 63) / 64 * 64;
+}
+
+/* Where jobs lie side by side this is what they say of themselves. */
+static inline size_t thrum__job_size(const thrum__job *job)
+{
+    return job->task.next;
 }
 
 /* Memory for a job of that size: only that, until thrum__store_commit; the next call gives the same. NULL without memory. With the
@@ -74,7 +86,7 @@ static inline thrum__job *thrum__store_reserve(thrum__job_store *store, size_t b
 /* The job is this large, and counts. */
 static inline void thrum__store_commit(thrum__job_store *store, thrum__job *job, size_t bytes)
 {
-    job->bytes = (uint32_t)bytes;
+    job->task.next = bytes;
     atomic_store_explicit(&job->ended, 0, memory_order_relaxed);
     store->newest->used += bytes;
     store->open++;
@@ -84,9 +96,10 @@ static inline void thrum__store_commit(thrum__job_store *store, thrum__job *job,
 static inline void thrum__store_take_back(thrum__job_store *store, const thrum__job *job)
 {
     thrum__job_chunk *chunk = store->newest;
-    if (__builtin_expect((const char *)job + job->bytes != chunk->room + chunk->used, 0))
+    size_t size = thrum__job_size(job);
+    if (__builtin_expect((const char *)job + size != chunk->room + chunk->used, 0))
         return;
-    chunk->used -= job->bytes;
+    chunk->used -= size;
     store->open--;
 }
 

@@ -24,7 +24,7 @@ static void look_at(thrum__job_store *store, thrum__job_chunk *chunk)
 {
     size_t seen = chunk->seen, used = chunk->used, ended = 0;
     for (; seen < used && has_ended(job_at(chunk, seen)); ended++)
-        seen += job_at(chunk, seen)->bytes;
+        seen += thrum__job_size(job_at(chunk, seen));
     chunk->seen = seen;
     store->open -= ended;
 }
@@ -39,7 +39,7 @@ void thrum__store_look(thrum__job_store *store)
 
 static void chunk_forget(thrum__job_chunk *chunk)
 {
-    for (size_t at = 0; at < chunk->used; at += job_at(chunk, at)->bytes)
+    for (size_t at = 0; at < chunk->used; at += thrum__job_size(job_at(chunk, at)))
         thrum__order_forget(job_at(chunk, at));
     chunk->used = chunk->seen = 0;
 }

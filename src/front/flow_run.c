@@ -34,14 +34,14 @@ static void end_at_once(thrum__job *job)
 {
     if (at_once.ending && !job->holds_strand)
         thrum__stream_hold(job);
-    job->next = at_once.first;
+    thrum__job_rest_of(job)->next = at_once.first;
     at_once.first = job;
     if (at_once.ending)
         return;
     at_once.ending = true;
     while (at_once.first) {
         thrum__job *next = at_once.first;
-        at_once.first = next->next;
+        at_once.first = thrum__job_rest_of(next)->next;
         next->owner->ended(next);
     }
     at_once.ending = false;

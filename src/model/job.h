@@ -22,20 +22,24 @@ enum thrum__job_kind {
 struct thrum__job;
 struct thrum__at_once;
 
-/* Somebody waits for a job to end: part of what waits or of what it waits for, whichever has room (model/order.h). */
-typedef struct thrum__edge {
-    struct thrum__job *after;
-    struct thrum__edge *next;
-} thrum__edge;
+/* Somebody waits for a job to end. The word names the access in whose record the next one of the list is (model/order.h):
+ *   the waiting one's own,        its job waits;
+ *   or, with THRUM__OUT, that of the job which is waited for, and its `follower` waits. */
+typedef uintptr_t thrum__edge;
+
+enum { THRUM__OUT = 1 };
 
 /* One access. All but `data` and `mode` belongs to order. */
 typedef struct thrum__access {
     thrum_data *data;
-    uint8_t mode;                /* enum thrum_mode */
-    bool in_front;               /* its handle's front has it; with the space's lock */
-    uint32_t number;             /* in its job */
-    struct thrum__access *older; /* in its handle's front */
-    thrum__edge in, out;         /* it waits for the front's last access; one that waits for this member of a group */
+    uint8_t mode;    /* enum thrum_mode */
+    bool in_front;   /* its handle's front has it; with the space's lock */
+    uint32_t number; /* in its job */
+    union {
+        struct thrum__access *older; /* of a member of a group, while the front has it: the one before */
+        struct thrum__job *follower; /* and then: what waits for the group */
+    };
+    thrum__edge next_in, next_out; /* the next that waits for what this one waits for; for what this one is part of */
 } thrum__access;
 
 /* What a job comes from. */
@@ -50,33 +54,68 @@ typedef struct thrum__job_owner {
     void (*ended)(struct thrum__job *job);
 } thrum__job_owner;
 
+/* What is touched of every job is a cache line, and less than one for each access: jobs are inserted by one core and run by another, and
+ * each line goes from the one to the other and back, or to memory and back if kernels need the caches. What most jobs do not need is
+ * behind the accesses (thrum__job_rest). */
 typedef struct thrum__job {
-    thrum_task task;                /* first. `pending` counts what it waits for */
-    _Atomic(thrum__edge *) waiters; /* those that wait for it, or &thrum__ended: see model/order.h */
+    thrum_task task;              /* first. `pending` counts what it waits for; `next` is for whoever owns its memory */
+    _Atomic(thrum__edge) waiters; /* those that wait for it, or THRUM__ENDED: see model/order.h */
     const thrum_codelet *codelet;
     thrum__job_owner *owner;
-    void *arg; /* the job's own copy, or NULL */
-    const char *name;
-    int32_t priority, bucket, worker; /* worker: -1 for any */
-    uint32_t count;                   /* accesses */
-    uint32_t bytes;                   /* of all of it, where jobs lie side by side */
-    uint8_t kind;                     /* enum thrum__job_kind */
-    bool holds_strand;                /* it may be made ready by others than strands of its run: see exec/stream.h */
-    bool commutes;                    /* some access does */
-    bool kept;                        /* of FETCH: others wait on until the main program gives the data back */
-    bool dissolves;                   /* of FETCH: its accesses but the first are parts, which end with it */
-    bool unregisters;                 /* of FETCH: its first access does */
-    bool first_content;               /* of COMBINE: there was no content before */
-    _Atomic uint8_t ended;            /* nobody touches it any more: its memory can be used again */
-    struct thrum__placing *placing;   /* the part of exec/place.h; NULL where there is no policy */
-    thrum__post post;
-    struct thrum__job *next; /* in lists of whoever has it */
+    uint32_t count; /* accesses */
+    uint8_t kind;   /* enum thrum__job_kind */
+    union {
+        uint8_t traits; /* all of the following, which are set before it is inserted */
+        struct {
+            bool has_rest : 1;      /* its rest means something; else only `post` may be used */
+            bool commutes : 1;      /* some access does */
+            bool kept : 1;          /* of FETCH: others wait on until the main program gives the data back */
+            bool dissolves : 1;     /* of FETCH: its accesses but the first are parts, which end with it */
+            bool unregisters : 1;   /* of FETCH: its first access does */
+            bool first_content : 1; /* of COMBINE: there was no content before */
+        };
+    };
+    bool holds_strand;     /* it may be made ready by others than strands of its run: see exec/stream.h */
+    _Atomic uint8_t ended; /* nobody touches it any more: its memory can be used again */
     thrum__access access[];
 } thrum__job;
 
+_Static_assert(sizeof(thrum__job) == 64 && sizeof(thrum__access) == 40, "three accesses make three cache lines");
+
+typedef struct thrum__job_rest {
+    void *arg; /* the job's own copy, or NULL */
+    const char *name;
+    int32_t priority, bucket, worker; /* worker: -1 for any */
+    struct thrum__placing *placing;   /* the part of exec/place.h; NULL where there is no policy */
+    thrum__post post;
+    thrum__job *next; /* in lists of whoever has it */
+} thrum__job_rest;
+
+static inline thrum__job_rest *thrum__job_rest_of(const thrum__job *job)
+{
+    return (thrum__job_rest *)(uintptr_t)&job->access[job->count];
+}
+
+/* What it is where there is no rest. */
+static inline void *thrum__job_arg(const thrum__job *job)
+{
+    return job->has_rest ? thrum__job_rest_of(job)->arg : NULL;
+}
+
+static inline int32_t thrum__job_priority(const thrum__job *job)
+{
+    return job->has_rest ? thrum__job_rest_of(job)->priority : 0;
+}
+
+static inline int32_t thrum__job_worker(const thrum__job *job)
+{
+    return job->has_rest ? thrum__job_rest_of(job)->worker : -1;
+}
+
 static inline const char *thrum__job_name(const thrum__job *job)
 {
-    return job->name ? job->name : job->codelet ? job->codelet->name : "fetch";
+    const char *name = job->has_rest ? thrum__job_rest_of(job)->name : NULL;
+    return name ? name : job->codelet ? job->codelet->name : "fetch";
 }
 
 #endif

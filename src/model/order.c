@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/order.h"
 
-thrum__edge thrum__ended;
-
 void thrum__order_init(thrum__job *job)
 {
     thrum__order_init_job(job);
@@ -10,27 +8,26 @@ void thrum__order_init(thrum__job *job)
         thrum__order_init_access(job, i);
 }
 
-/* An access's own edge leads to its job. */
 static thrum__job *job_of(const thrum__access *access)
 {
-    return access->in.after;
+    return (thrum__job *)((uintptr_t)(access - access->number) - offsetof(thrum__job, access));
 }
 
 /* ---- Edges -------------------------------------------------------------------------------------------------------- */
 
 static bool has_ended(const thrum__job *job)
 {
-    return atomic_load_explicit(&job->waiters, memory_order_acquire) == &thrum__ended;
+    return atomic_load_explicit(&job->waiters, memory_order_acquire) == THRUM__ENDED;
 }
 
-/* False: the job has ended, and there is nothing to wait for. */
-static bool add_edge(thrum__job *job, thrum__edge *edge)
+/* With the place for the one that comes next. False: the job has ended, and there is nothing to wait for. */
+static bool add_edge(thrum__job *job, thrum__edge edge, thrum__edge *next)
 {
-    thrum__edge *first = atomic_load_explicit(&job->waiters, memory_order_acquire);
+    thrum__edge first = atomic_load_explicit(&job->waiters, memory_order_acquire);
     do {
-        if (first == &thrum__ended)
+        if (first == THRUM__ENDED)
             return false;
-        edge->next = first;
+        *next = first;
     } while (!atomic_compare_exchange_weak_explicit(&job->waiters, &first, edge, memory_order_acq_rel,
                                                     memory_order_acquire));
     return true;
@@ -52,18 +49,22 @@ static void count_edge(insertion *i, const thrum__job *before)
 static void wait_for_last(insertion *i, thrum__access *access, thrum__access *last)
 {
     thrum__job *before = last ? job_of(last) : NULL;
-    if (before && add_edge(before, &access->in))
+    if (before && add_edge(before, (thrum__edge)access, &access->next_in))
         count_edge(i, before);
 }
 
-static void wait_for_members(insertion *i, thrum__access *members)
+/* The members leave their list. */
+static void wait_for_members(insertion *i, thrum__access **list)
 {
-    for (thrum__access *member = members; member; member = member->older) {
+    for (thrum__access *member = *list, *older; member; member = older) {
         thrum__job *before = job_of(member);
-        member->out.after = i->job;
-        if (add_edge(before, &member->out))
+        older = member->older;
+        member->in_front = false;
+        member->follower = i->job;
+        if (add_edge(before, (thrum__edge)member | THRUM__OUT, &member->next_out))
             count_edge(i, before);
     }
+    *list = NULL;
 }
 
 /* ---- Fronts ------------------------------------------------------------------------------------------------------- */
@@ -128,13 +129,11 @@ static void insert_access(insertion *i, thrum__access *access)
     case THRUM_MODE_W:
     case THRUM_MODE_RW:
         if (front->members)
-            wait_for_members(i, front->members);
+            wait_for_members(i, &front->members);
         else
             wait_for_last(i, access, front->last);
-        if (__builtin_expect(front->scratch != NULL, 0) && is_last_use(i->job, access)) {
-            wait_for_members(i, front->scratch);
-            drop_list(&front->scratch);
-        }
+        if (__builtin_expect(front->scratch != NULL, 0) && is_last_use(i->job, access))
+            wait_for_members(i, &front->scratch);
         become_last(front, access);
         break;
     case THRUM_MODE_R:
@@ -197,24 +196,39 @@ bool thrum__order_insert_plain(thrum__job *job, thrum__foreign_fn *foreign)
 /* ---- Ending ------------------------------------------------------------------------------------------------------- */
 
 /* Whoever has the lock for nothing ends a job with it: nobody adds an edge meanwhile, so there is nothing to exchange. */
-static thrum__edge *take_waiters(thrum__job *job, thrum__favour *lock)
+static thrum__edge take_waiters(thrum__job *job, thrum__favour *lock)
 {
     if (!thrum__favour_enter(lock))
-        return atomic_exchange_explicit(&job->waiters, &thrum__ended, memory_order_acq_rel);
-    thrum__edge *edge = atomic_load_explicit(&job->waiters, memory_order_relaxed);
-    atomic_store_explicit(&job->waiters, &thrum__ended, memory_order_release);
+        return atomic_exchange_explicit(&job->waiters, THRUM__ENDED, memory_order_acq_rel);
+    thrum__edge edge = atomic_load_explicit(&job->waiters, memory_order_relaxed);
+    atomic_store_explicit(&job->waiters, THRUM__ENDED, memory_order_release);
     thrum__favour_leave(lock);
     return edge;
+}
+
+/* Whoever finds that one arrival is missing is the one: nobody else changes the counter any more. */
+static bool arrives_last(thrum__job *job)
+{
+    return atomic_load_explicit(&job->task.pending, memory_order_acquire) == 1 ||
+           atomic_fetch_sub_explicit(&job->task.pending, 1, memory_order_acq_rel) == 1;
+}
+
+/* The one that waits, and what comes after it in the list. */
+static thrum__job *follow(thrum__edge *edge)
+{
+    thrum__access *access = (thrum__access *)(*edge & ~(thrum__edge)THRUM__OUT);
+    bool out = *edge & THRUM__OUT;
+    *edge = out ? access->next_out : access->next_in;
+    return out ? access->follower : job_of(access);
 }
 
 /* The edge is read before the arrival: what waits may begin then, end, and be gone. */
 void thrum__order_end(thrum__job *job, thrum__favour *lock, thrum__ready_fn *ready)
 {
-    thrum__edge *edge = take_waiters(job, lock);
+    thrum__edge edge = take_waiters(job, lock);
     while (edge) {
-        thrum__job *after = edge->after;
-        edge = edge->next;
-        if (atomic_fetch_sub_explicit(&after->task.pending, 1, memory_order_acq_rel) == 1)
+        thrum__job *after = follow(&edge);
+        if (arrives_last(after))
             ready(after);
     }
 }
@@ -290,7 +304,7 @@ static bool enter_locked(thrum__job *job)
 {
     thrum_data *taken = taken_by_others_locked(job);
     if (taken) {
-        job->next = taken->commuters;
+        thrum__job_rest_of(job)->next = taken->commuters;
         taken->commuters = job;
         return false;
     }
@@ -325,8 +339,8 @@ static thrum__job *give_back_locked(thrum__job *job)
         data->commuter = NULL;
         while (data->commuters) {
             thrum__job *first = data->commuters;
-            data->commuters = first->next;
-            first->next = waited;
+            data->commuters = thrum__job_rest_of(first)->next;
+            thrum__job_rest_of(first)->next = waited;
             waited = first;
         }
     }
@@ -339,15 +353,15 @@ void thrum__commute_leave(thrum__job *job, thrum__ready_fn *ready)
     thrum__job *entered = NULL;
     thrum__lock_take(lock);
     for (thrum__job *waited = give_back_locked(job), *next; waited; waited = next) {
-        next = waited->next;
+        next = thrum__job_rest_of(waited)->next;
         if (enter_locked(waited)) {
-            waited->next = entered;
+            thrum__job_rest_of(waited)->next = entered;
             entered = waited;
         }
     }
     thrum__lock_give(lock);
     while (entered) {
-        thrum__job *next = entered->next;
+        thrum__job *next = thrum__job_rest_of(entered)->next;
         ready(entered);
         entered = next;
     }

@@ -16,28 +16,30 @@
  * combines their copies.
  *
  * An edge needs memory in which the one that ends finds the one that waits. An access waits for one `last`, or for many members
- * each of which has one follower only: so the edge lies in the waiting access (`in`), or in the member (`out`), and inserting
- * allocates nothing.
+ * each of which has one follower only: so the edge lies in the waiting access (`next_in`), or in the member (`next_out`), and inserting
+ * allocates nothing. A member is told its follower when the front gives it up: so it has one word for that and for its place there.
  *
  * Roles
  *   Whoever inserts, with the space's lock held, changes fronts and adds edges. Whoever ends a job takes its list of waiters and
  *   arrives at each. Nobody else touches either.
  *
  * Invariants
- *   1. A job's list of waiters is taken once, in exchange for &thrum__ended; nothing is added afterwards. With the space's lock it is
+ *   1. A job's list of waiters is taken once, in exchange for THRUM__ENDED; nothing is added afterwards. With the space's lock it is
  *      replaced without an exchange: only those who hold it add to the list.
  *   2. `pending` of a job is above zero until its insertion is complete: it counts from THRUM__INSERTING down.
  *   3. A front names accesses of jobs whose memory is in use: before that is used again, thrum__order_forget.
  *
  * Orders: the exchange, or store, is a release, and adding an edge, or finding the list gone, an acquire: what the job did happens before
- * what comes later, whether that waits or not. Arriving is acquire and release, as with counters of graphs.
+ * what comes later, whether that waits or not. Arriving is acquire and release, as with counters of graphs; the last one to arrive
+ * knows that it is, and need not count: an acquire.
  */
 #ifndef THRUM_MODEL_ORDER_H
 #define THRUM_MODEL_ORDER_H
 
 #include "model/job.h"
 
-extern thrum__edge thrum__ended;
+/* In the place of a list of waiters: the job has ended. */
+#define THRUM__ENDED ((thrum__edge)THRUM__OUT)
 
 enum { THRUM__INSERTING = 1 << 30 };
 
@@ -47,14 +49,13 @@ void thrum__order_init(thrum__job *job);
 static inline void thrum__order_init_job(thrum__job *job)
 {
     atomic_store_explicit(&job->task.pending, THRUM__INSERTING, memory_order_relaxed);
-    atomic_store_explicit(&job->waiters, NULL, memory_order_relaxed);
+    atomic_store_explicit(&job->waiters, 0, memory_order_relaxed);
 }
 static inline void thrum__order_init_access(thrum__job *job, uint32_t number)
 {
     thrum__access *access = &job->access[number];
     access->number = number;
     access->in_front = false;
-    access->in.after = job;
 }
 
 /* How the job's access changes its handle's front: whether a group has to be closed first, and by which kind of job. */
