@@ -133,9 +133,12 @@ static void run_init(thrum__run *run, thrum_handle *handle)
     atomic_store_explicit(&handle->run, run, memory_order_release);
 }
 
+/* Written only where that changes it: workers look there for every job. */
 static void time_jobs(thrum__stream *stream, bool yes)
 {
-    atomic_store_explicit(&stream->owner->times, yes ? &stream->at_once : NULL, memory_order_relaxed);
+    thrum__at_once *times = yes ? &stream->at_once : NULL;
+    if (atomic_load_explicit(&stream->owner->times, memory_order_relaxed) != times)
+        atomic_store_explicit(&stream->owner->times, times, memory_order_relaxed);
 }
 
 int thrum__stream_begin(thrum__stream *stream, thrum__job_owner *owner)

@@ -69,7 +69,7 @@ static void set_room(thrum_flow *flow, size_t at_least)
 thrum_flow *thrum__flow_alloc(thrum_executor *ex, const char *what)
 {
     thrum__space *space = thrum__executor_space(ex, what);
-    thrum_flow *flow = space ? thrum__zalloc(sizeof *flow) : NULL;
+    thrum_flow *flow = space ? thrum__zalloc_aligned(sizeof *flow) : NULL;
     if (space && !flow)
         thrum__fault(THRUM_ENOMEM, "%s: no memory", what);
     if (!flow)

@@ -31,9 +31,12 @@ typedef struct thrum__job_store {
 
 struct thrum_flow {
     thrum__object object; /* the last error's text */
-    thrum__job_owner owner;
+    /* What workers look at; */
+    _Alignas(64) thrum__job_owner owner;
     thrum__space *space;
-    thrum__stream *stream;
+    thrum_handle *arrival; /* of an acquisition: ends when the data is there (data_use.c) */
+    /* and whoever inserts. */
+    _Alignas(64) thrum__stream *stream;
     const bool *runs_at_once; /* the stream's */
     bool begun;               /* the stream takes jobs */
     bool reduces;             /* some of its jobs since then have reduced */
@@ -46,7 +49,6 @@ struct thrum_flow {
     thrum__job_store store;
     thrum__job *ready, *last_ready;     /* inserted and ready; while the lock is held */
     struct thrum__recording *recording; /* NULL: tasks run */
-    thrum_handle *arrival;              /* of an acquisition: ends when the data is there (data_use.c) */
 };
 
 /* Accesses of the most common jobs: see thrum__flow_run_plain. */

@@ -42,9 +42,11 @@ typedef struct thrum__front {
 
 struct thrum__data_slab;
 
-/* All handles of one executor. */
+/* All handles of one executor. What workers look at has cache lines that whoever inserts does not write to. */
 typedef struct thrum__space {
     thrum_executor *ex;
+    int nodes;                          /* memory nodes */
+    struct thrum__places *places;       /* where codelets run; NULL: no policy and no devices */
     thrum__favour lock;                 /* the order of insertion; the lists below */
     thrum__lock commute_lock;           /* see model/order.h */
     thrum__lock home_lock;              /* new memory at home: the main program may need it while a task does */
@@ -54,8 +56,6 @@ typedef struct thrum__space {
     size_t live, gone;
     struct thrum__data_slab *slabs; /* their memory, the newest first */
     thrum_data *scrapped;           /* pieces of it that nobody has used */
-    int nodes;                      /* memory nodes */
-    struct thrum__places *places;   /* where codelets run; NULL: no policy and no devices */
 } thrum__space;
 
 /* What an insertion looks at is one cache line, what a kernel is given another. */

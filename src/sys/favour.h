@@ -35,13 +35,15 @@ enum { THRUM__FAVOUR_ROW = 8 };
 enum { THRUM__FAVOUR_ROW = 500 };
 #endif
 
+/* Everybody looks who the favourite is, also those who only want to know whether they are: so that has a cache line for itself and what
+ * changes as seldom. */
 typedef struct thrum__favour {
-    _Atomic uintptr_t favourite; /* 0: none */
-    _Atomic uint32_t inside;
+    _Alignas(64) _Atomic uintptr_t favourite; /* 0: none */
     thrum__lock lock;
     uintptr_t owner; /* 0: nobody yet; the rest with `lock` held */
     uintptr_t last;  /* who took `lock` the last time by thrum__favour_take, and how often in a row; 0: others did */
     uint32_t row;
+    _Alignas(64) _Atomic uint32_t inside;
 } thrum__favour;
 
 #if defined(__x86_64__) && defined(__has_builtin)
