@@ -11,7 +11,10 @@
  * Roles
  *   One thread of those that insert, the *sitter*, has the seat, and a worker, the *lender*, has given its place for it. Between
  *   waits for room the sitter is away: it inserts, or does something else altogether.
- *   The lender looks now and then, and takes the place back if the sitter was away all the time between two looks.
+ *   The lender looks now and then, and takes the place back if the sitter was away all the time between two looks. A sitter that runs one
+ *   brief job now and again in between stays away for that, and only counts its *visits*, for the lender: changing the word twice right
+ *   after a kernel costs more than all else that it does for the job. If the lender takes its place back just then there is one at work
+ *   beyond the limit until that job has ended.
  *
  * The word holds a state, and above it how often the sitter went away: so equal words mean that it has not been back.
  *
@@ -101,15 +104,32 @@ bool thrum__seat_pause(worker *sitter, uint32_t *ticket)
 }
 
 /* The kernel would leave it on the core of another worker for long, with the lender's idle. */
+static void go_to_lenders_core(seat *seat)
+{
+    int cpu = atomic_load_explicit(&seat->cpu, memory_order_relaxed);
+    if (__builtin_expect(cpu < 0, 1))
+        return;
+    atomic_store_explicit(&seat->cpu, -1, memory_order_relaxed);
+    thrum__move_to_cpu(cpu);
+}
+
 bool thrum__seat_resume(domain *d, uint32_t ticket)
 {
     if (!change(&d->seat, &ticket, with_state(ticket, SEAT_USED)))
         return false;
-    int cpu = atomic_load_explicit(&d->seat.cpu, memory_order_relaxed);
-    if (cpu >= 0) {
-        atomic_store_explicit(&d->seat.cpu, -1, memory_order_relaxed);
-        thrum__move_to_cpu(cpu);
-    }
+    go_to_lenders_core(&d->seat);
+    return true;
+}
+
+/* Acquire: the next sitter, if this one has lost the seat, may write `visits` after it. Relaxed: a hint for the lender. */
+bool thrum__seat_visit(domain *d, uint32_t ticket)
+{
+    seat *seat = &d->seat;
+    if (atomic_load_explicit(&seat->word, memory_order_acquire) != ticket)
+        return false;
+    uint32_t visits = atomic_load_explicit(&seat->visits, memory_order_relaxed);
+    atomic_store_explicit(&seat->visits, visits + 1, memory_order_relaxed);
+    go_to_lenders_core(seat);
     return true;
 }
 
@@ -181,10 +201,12 @@ void thrum__seat_await(worker *w)
     for (;;) {
         uint32_t bell = atomic_load_explicit(&seat->bell, memory_order_acquire);
         uint32_t seen = atomic_load_explicit(&seat->word, memory_order_seq_cst), now = seen;
+        uint32_t visits = atomic_load_explicit(&seat->visits, memory_order_relaxed);
         if ((state_of(seen) == SEAT_BACK || is_called(w)) && go_back(w->domain))
             break;
         thrum__futex_wait(&seat->bell, bell, ns);
-        if (state_of(seen) == SEAT_AWAY && change(seat, &now, with_state(seen, SEAT_FREE)))
+        if (state_of(seen) == SEAT_AWAY && atomic_load_explicit(&seat->visits, memory_order_relaxed) == visits &&
+            change(seat, &now, with_state(seen, SEAT_FREE)))
             break;
         if (ns < LOOK_MOST_NS)
             ns *= 2;

@@ -11,10 +11,11 @@
 enum seat_state { SEAT_FREE, SEAT_ASKED, SEAT_USED, SEAT_AWAY, SEAT_BACK };
 
 typedef struct seat {
-    _Alignas(64) _Atomic uint32_t word; /* looked at between jobs, changed seldom */
-    _Atomic uint32_t bell;              /* a futex: there is something to do for the lender */
-    _Atomic(const void *) sitter;       /* while it is away: the address of its thread's thrum__self */
-    _Atomic int cpu;                    /* where the lender was */
+    _Alignas(64) _Atomic uint32_t word;   /* looked at between jobs, changed seldom */
+    _Atomic uint32_t bell;                /* a futex: there is something to do for the lender */
+    _Atomic(const void *) sitter;         /* while it is away: the address of its thread's thrum__self */
+    _Atomic int cpu;                      /* where the lender was */
+    _Alignas(64) _Atomic uint32_t visits; /* by the sitter, which alone writes it, for the lender; wraps around */
 } seat;
 
 struct domain;
@@ -29,6 +30,9 @@ bool thrum__seat_ask(struct domain *d);
 bool thrum__seat_pause(struct worker *sitter, uint32_t *ticket);
 /* It is back, on the lender's core if it has not been back before. False: it has been away for too long, and the seat is gone. */
 bool thrum__seat_resume(struct domain *d, uint32_t ticket);
+/* It is about to run one brief job, and away again then: this costs less than to be back and to pause. The lender may take its place back
+ * meanwhile. False: it has. */
+bool thrum__seat_visit(struct domain *d, uint32_t ticket);
 /* It is at work, and leaves. */
 void thrum__seat_return(struct worker *sitter);
 

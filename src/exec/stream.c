@@ -45,6 +45,8 @@ struct thrum__stream {
     bool seated;                /* whoever inserts has the executor's seat (seat.c), and is away: */
     uint32_t ticket;            /* this brings it back */
     uint32_t in_vain, declines; /* times that it sat down and found nothing for itself; it does not try so many times */
+    bool feeds;                 /* it leaves jobs to others until they have enough */
+    uint32_t unseen;            /* jobs until it looks at how many they have */
     bool patient;               /* it has not waited yet for jobs to show how long they take */
     bool alone;                 /* there is one place for all, and whoever inserts may have it */
     uint32_t batches;
@@ -57,6 +59,13 @@ enum { TIMED_EACH = 32 };                   /* of the times that a worker takes 
 enum { BATCHES_PER_CLOCK = 4 };
 enum { MAKE_WAY_NS = 200000 };
 enum { SITTER_NS = 200000, SITTER_PACES = 32 }; /* longer jobs are for others */
+enum { BESIDE_PACES = 4 };
+/* Ready jobs for each of the others. Few where invariants are checked, so that tests see it change. */
+#ifdef THRUM_CHECKS
+enum { FED_FROM = 1, FED_UP = 4 };
+#else
+enum { FED_FROM = 8, FED_UP = 32 };
+#endif
 enum { CALLS_PER_CLOCK = 16 };
 enum { IN_VAIN_MOST = 127 };
 enum { LEARN_NS = 300000 };
@@ -467,13 +476,13 @@ static bool sit(thrum__stream *stream)
 static void go_away(thrum__stream *stream)
 {
     thrum__self = NULL;
-    stream->seated = thrum__seat_pause(stream->feeder, &stream->ticket);
+    stream->seated = stream->at_once.on = thrum__seat_pause(stream->feeder, &stream->ticket);
 }
 
 static void rise(thrum__stream *stream)
 {
     thrum__self = NULL;
-    stream->seated = false;
+    stream->seated = stream->at_once.on = false;
     thrum__seat_return(stream->feeder);
 }
 
@@ -588,6 +597,13 @@ static void decide_to_stay(thrum__stream *stream, bool stays)
         rise(stream);
 }
 
+/* It goes away: others must find them. */
+static void leave_urgent(worker *w, const thrum__run *run)
+{
+    if (w->urgent)
+        put_to_post((thrum__job *)next_urgent(w, run));
+}
+
 size_t thrum__stream_work_some(thrum__stream *stream, size_t most)
 {
     if (!may_sit(stream) || declines(stream) || !sit(stream))
@@ -596,8 +612,7 @@ size_t thrum__stream_work_some(thrum__stream *stream, size_t most)
     w->root = stream->run->root;
     w->run = stream->run;
     size_t count = run_some(w, stream, most);
-    if (w->urgent) /* it is away now: others must find them */
-        put_to_post((thrum__job *)next_urgent(w, stream->run));
+    leave_urgent(w, stream->run);
     w->root = NULL;
     w->run = NULL;
     decide_to_stay(stream, count > 0);
@@ -605,6 +620,64 @@ size_t thrum__stream_work_some(thrum__stream *stream, size_t most)
 }
 
 /* ---- Inserting ---------------------------------------------------------------------------------------------------- */
+
+/* Where there are several workers, whoever inserts and has the seat leaves jobs to the others until those have enough, and then runs what
+ * it inserts itself, at once, until they have little: so both have jobs that were inserted one after the other, which mostly means data
+ * that is near; and of its own jobs what it has just written is in the caches. */
+static void look_at_others(thrum__stream *stream)
+{
+    int64_t others = stream->ex->cpu.life.limit - 1, each = thrum__deque_words(&stream->feeder->deque) / others;
+    stream->feeds = each < (stream->feeds ? FED_UP : FED_FROM);
+    stream->unseen = (uint32_t)(stream->feeds ? FED_UP - each : each - FED_FROM) / 2;
+}
+
+/* Looking takes lines away from thieves: so one waits for as long as little can have changed. */
+static bool others_are_fed(thrum__stream *stream)
+{
+    if (stream->unseen-- == 0)
+        look_at_others(stream);
+    return !stream->feeds;
+}
+
+/* The others must not run dry meanwhile. */
+static bool suits_beside(const thrum__stream *stream, const thrum__job *job)
+{
+    int64_t pace = atomic_load_explicit(&stream->run->turn, memory_order_relaxed);
+    int64_t ns = thrum__at_once_ns(&stream->at_once, job->codelet);
+    return ns > 0 && ns < SITTER_NS && ns < pace * BESIDE_PACES;
+}
+
+/* Programs mostly go through their handles in the order in which they were made, in which they lie in memory: so what the next
+ * insertion looks at can come while this job runs. */
+static void prefetch_neighbours(const thrum__job *job)
+{
+    for (uint32_t i = 0; i < job->count; i++) {
+        const char *next = (const char *)(job->access[i].data + 1);
+        __builtin_prefetch(next, 1);
+        __builtin_prefetch(next + offsetof(thrum_data, home), 0);
+    }
+}
+
+static bool run_beside(thrum__stream *stream, thrum__job *job)
+{
+    worker *w = stream->feeder;
+    if (thrum__self || !others_are_fed(stream) || !suits_beside(stream, job))
+        return false;
+    stream->seated = stream->at_once.on = thrum__seat_visit(w->domain, stream->ticket);
+    if (!stream->seated)
+        return false;
+    w->spawn.low = thrum__own_stack.limit;
+    thrum__self = w;
+    w->root = stream->run->root;
+    w->run = stream->run;
+    prefetch_neighbours(job);
+    job->task.fn.plain(job->task.arg);
+    leave_urgent(w, stream->run);
+    w->root = NULL;
+    w->run = NULL;
+    thrum__self = NULL;
+    return true;
+}
 
 /* As a worker that has nothing else to do, with the place: that of the worker which inserts, or of a guest for as long. Not by a
  * worker of another executor, which would have to get back to its own place each time. */
@@ -629,22 +702,15 @@ static void leave_at_once(thrum__stream *stream, worker *w)
     }
 }
 
-/* Programs mostly go through their handles in the order in which they were made, in which they lie in memory: so what the next
- * insertion looks at can come while this job runs. */
-static void prefetch_neighbours(const thrum__job *job)
-{
-    for (uint32_t i = 0; i < job->count; i++) {
-        const char *next = (const char *)(job->access[i].data + 1);
-        __builtin_prefetch(next, 1);
-        __builtin_prefetch(next + offsetof(thrum_data, home), 0);
-    }
-}
-
 /* The job is in its handles' order already, as any other is: whoever inserts elsewhere meanwhile waits for it. False: somebody else
  * has to run it. If that is so because somebody has the place, jobs will be behind each other there. */
 bool thrum__stream_run(thrum__stream *stream, thrum__job *job)
 {
-    if (job->kind != THRUM__JOB_CODELET || !thrum__at_once_is_brief(&stream->at_once, job->codelet))
+    if (job->kind != THRUM__JOB_CODELET)
+        return false;
+    if (!stream->alone)
+        return run_beside(stream, job);
+    if (!thrum__at_once_is_brief(&stream->at_once, job->codelet))
         return false;
     worker *self = thrum__self, *w = enter_at_once(stream);
     stream->at_once.on = w != NULL;

@@ -234,6 +234,8 @@ void thrum__flow_run_plain(void *arg)
 {
     thrum__job *job = arg;
     thrum_buffer buffers[THRUM__PLAIN_MOST];
+    for (uint32_t i = 0; i < job->count; i++) /* what kernels ask of shapes comes with the rest */
+        __builtin_prefetch(job->access[i].data->extent);
     for (uint32_t i = 0; i < job->count; i++)
         buffers[i] = job->access[i].data->home;
     thrum__job_call(job, job->codelet->cpu, buffers);

@@ -165,21 +165,24 @@ bool thrum__order_insert(thrum__job *job, thrum__foreign_fn *foreign)
     return insert_from(job, 0, foreign);
 }
 
-/* An access that has nothing to wait for: what insert_access would do with it. False: it may have, or changes more than that. */
+/* An access that has nothing to wait for: what insert_access would do with it. False: it may have, or changes more than that. What has
+ * ended is forgotten, so that whoever comes next does not have to look at it again. */
 static inline bool insert_quiet(thrum__access *access)
 {
     thrum__front *front = &access->data->front;
     thrum__access *last = front->last;
-    if (last && !has_ended(job_of(last)))
-        return false;
+    if (last) {
+        if (!has_ended(job_of(last)))
+            return false;
+        last->in_front = false;
+        front->last = NULL;
+    }
     if (access->mode == THRUM_MODE_R) {
         join_group(front, access);
         return true;
     }
     if (front->members || front->scratch)
         return false;
-    if (last)
-        last->in_front = false;
     front->last = access;
     front->written = access->in_front = true;
     return true;
@@ -222,9 +225,21 @@ static thrum__job *follow(thrum__edge *edge)
     return out ? access->follower : job_of(access);
 }
 
+/* What waits is mostly what the worker does next, and was written by another core. Taking the list has to wait until what the job's kernel
+ * has stored is in the caches: meanwhile those lines can come. Relaxed: nothing is read through it. */
+static void prefetch_waiter(const thrum__job *job)
+{
+    thrum__edge edge = atomic_load_explicit(&job->waiters, memory_order_relaxed);
+    if (edge == 0 || edge & THRUM__OUT)
+        return;
+    for (int line = 0; line < 3; line++)
+        __builtin_prefetch((const void *)(edge - (thrum__edge)line * 64), 1);
+}
+
 /* The edge is read before the arrival: what waits may begin then, end, and be gone. */
 void thrum__order_end(thrum__job *job, thrum__favour *lock, thrum__ready_fn *ready)
 {
+    prefetch_waiter(job);
     thrum__edge edge = take_waiters(job, lock);
     while (edge) {
         thrum__job *after = follow(&edge);

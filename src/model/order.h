@@ -97,7 +97,7 @@ static inline void thrum__order_forget(thrum__job *job)
             thrum__order_forget_access(&job->access[i]);
 }
 
-/* The same for one that reads or writes and was the last to be inserted, mostly: then it is alone in its place. */
+/* The same for one that reads or writes and was the last to be inserted, mostly: then it is the first in its place. */
 static inline void thrum__order_forget_newest(thrum__job *job)
 {
     for (uint32_t i = 0; i < job->count; i++) {
@@ -105,9 +105,9 @@ static inline void thrum__order_forget_newest(thrum__job *job)
         thrum__front *front = &access->data->front;
         if (front->last == access) {
             front->last = NULL;
-        } else if (front->members == access && !access->older && front->group == THRUM_MODE_R) {
-            front->members = NULL;
-            front->group = 0;
+        } else if (front->members == access && front->group == THRUM_MODE_R) {
+            front->members = access->older;
+            front->group = access->older ? THRUM_MODE_R : 0;
         } else {
             if (access->in_front)
                 thrum__order_forget_access(access);

@@ -13,8 +13,8 @@
  * Roles
  *   Whoever runs a job asks whether to time it, and notes how long it took. That is one thread at a time but for moments in which
  *   the place changes hands; those who meet there may lose a count. What they write is atomic, and relaxed: an estimate.
- *   Where there are more places nobody runs jobs at once, but a thread that takes part (exec/seat.h) wants to know how long they take.
- *   Workers then time a few, and do not ask.
+ *   Where there are more places a thread that takes part (exec/seat.h) wants to know how long jobs take, and decides by itself whether
+ *   it runs some at once. Workers then time a few, and do not ask.
  *   Whoever inserts looks and decides; what belongs to that is its own.
  */
 #ifndef THRUM_SCHED_AT_ONCE_H

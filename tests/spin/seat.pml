@@ -25,7 +25,7 @@
 #ifdef TAKES_ANYWAY
 #define STILL_AWAY true
 #else
-#define STILL_AWAY state == AWAY && count == seen_count
+#define STILL_AWAY state == AWAY && count == seen_count && visits == seen_visits
 #endif
 #ifdef WITHOUT_RING
 #define RING skip
@@ -38,16 +38,17 @@
 #define PLACE_TOO awake++
 #endif
 
-byte state = FREE, count = 0, bell = 0;
+byte state = FREE, count = 0, bell = 0, visits = 0;
+byte visiting = 0; /* at a brief job, while the seat says away */
 byte at_work = WORKERS, awake = WORKERS;
 bool pinned[WORKERS];
 byte sitters_left = SITTERS;
 
-inline check() { assert(at_work <= WORKERS + (state == ASKED)) }
+inline check() { assert(at_work <= WORKERS + (state == ASKED) + visiting) }
 
 active [WORKERS] proctype worker()
 {
-    byte heard, seen, seen_count;
+    byte heard, seen, seen_count, seen_visits;
 work:
 end_work:
     do
@@ -56,7 +57,7 @@ end_work:
     od;
 rest:
     atomic { heard = bell }
-    atomic { seen = state; seen_count = count }
+    atomic { seen = state; seen_count = count; seen_visits = visits }
     if
     :: seen == BACK || pinned[_pid] ->
         atomic {
@@ -84,8 +85,17 @@ rest:
 active [SITTERS] proctype sitter()
 {
     byte turns = 0, ticket;
-    bool seated = false, sits = false;
+    bool seated = false, sits = false, had;
     do
+    :: turns < TURNS && seated ->               /* a visit: it looks, and then begins */
+        turns++;
+        atomic { had = (state == AWAY && count == ticket) }
+        if
+        :: had ->
+            atomic { visits = (visits + 1) % COUNTS; visiting++; at_work++; check() }
+            atomic { visiting--; at_work-- }
+        :: else -> seated = false
+        fi
     :: turns < TURNS ->
         turns++;
         atomic {
