@@ -169,6 +169,12 @@ static inline int64_t thrum__deque_words(const thrum__deque *deque)
            atomic_load_explicit(&deque->top, memory_order_relaxed);
 }
 
+static inline int64_t thrum__deque_shown(const thrum__deque *deque)
+{
+    return atomic_load_explicit(&deque->shown, memory_order_relaxed) -
+           atomic_load_explicit(&deque->top, memory_order_relaxed);
+}
+
 static inline bool thrum__deque_shows(const thrum__deque *deque)
 {
     return atomic_load_explicit(&deque->top, memory_order_relaxed) <

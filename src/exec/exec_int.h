@@ -201,6 +201,7 @@ struct worker {
     uint32_t strands;          /* times that it took up jobs of streams; wraps around */
     uint32_t calls;            /* of jobs that may be timed; likewise */
     struct thrum__job *urgent; /* jobs that it has made ready and does next: see stream.c */
+    worker *victim; /* from whom it has the task that it is about to begin; NULL: from nobody: see stream.c */
     domain *domain;
     int depth;        /* modules that it is in the middle of */
     int on_top;       /* open joins and waits that have picked up work, one on top of the other: */

@@ -66,6 +66,7 @@ enum { FED_FROM = 1, FED_UP = 4 };
 #else
 enum { FED_FROM = 8, FED_UP = 32 };
 #endif
+enum { MORE = 7 }; /* that a thief takes with the one that it came for */
 enum { CALLS_PER_CLOCK = 16 };
 enum { IN_VAIN_MOST = 127 };
 enum { LEARN_NS = 300000 };
@@ -388,6 +389,27 @@ static void stand_up(const worker *w, thrum__run *run)
         atomic_store_explicit(&run->seat, 0, memory_order_relaxed);
 }
 
+/* Whoever has come for a job takes those that were inserted next, too, while there are many: they are near in memory, and coming again
+ * costs more than what they are. The strand is for all of them. */
+static void take_more(worker *w, const thrum__run *run)
+{
+    worker *victim = w->victim;
+    uintptr_t words[MORE];
+    int count = 0;
+    if (!victim)
+        return;
+    w->victim = NULL;
+    int64_t number, most = thrum__deque_shown(&victim->deque) / w->domain->life.limit;
+    while (count < MORE && count < most) {
+        uintptr_t word = thrum__deque_peek(&victim->deque, &number);
+        if (!word || (word & ~TASK_MASK) != run->tag || !thrum__deque_take(&victim->deque, number))
+            break;
+        words[count++] = word;
+    }
+    while (count > 0)
+        push(w, run, (thrum__job *)(words[--count] & TASK_MASK));
+}
+
 /* A strand's life: from a job that it has found on, until its deque is empty. */
 void thrum__stream_work(worker *w, thrum__run *run, thrum_task *first)
 {
@@ -397,12 +419,15 @@ void thrum__stream_work(worker *w, thrum__run *run, thrum_task *first)
     w->run = run;
     int64_t base = thrum__deque_bottom_owner(&w->deque);
     sit_down(w, run);
-    if (outer || outer_run)
+    if (outer || outer_run) {
         run_from(w, run, first, base);
-    else if (w->strands++ % TIMED_EACH == 0)
-        run_timed(w, run, first, base);
-    else
-        run_politely(w, run, first, base);
+    } else {
+        take_more(w, run);
+        if (w->strands++ % TIMED_EACH == 0)
+            run_timed(w, run, first, base);
+        else
+            run_politely(w, run, first, base);
+    }
     stand_up(w, run);
     w->root = outer;
     w->run = outer_run;

@@ -29,7 +29,7 @@ bool thrum__steal_task(worker *victim, const thrum__run *only, found *f)
     if (!run || (only && run != only) || !thrum__run_raise(run))
         return false;
     if (thrum__deque_take(&victim->deque, number))
-        *f = (found){.kind = FOUND_TASK, .run = run, .task = (thrum_task *)(word & TASK_MASK)};
+        *f = (found){.kind = FOUND_TASK, .run = run, .task = (thrum_task *)(word & TASK_MASK), .victim = victim};
     else
         *f = (found){.kind = FOUND_RUN, .run = run};
     return true;
@@ -99,6 +99,7 @@ void thrum__perform(worker *w, const found *f)
         thrum__run_work(w, f->run, NULL);
         break;
     case FOUND_TASK:
+        w->victim = f->victim;
         thrum__run_work(w, f->run, f->task);
         break;
     case FOUND_COMPLETED:
