@@ -388,6 +388,41 @@ TEST(handles_acquired_elsewhere_are_waited_for)
     end(&w);
 }
 
+/* Works on the first, and notes in it what it has read of the second. */
+static void note_other(const thrum_buffer *b, const void *arg)
+{
+    work(b, arg);
+    *(long *)b[0].ptr = *(const long *)b[1].ptr;
+}
+
+static const thrum_codelet notes = {.name = "notes", .cpu = note_other};
+
+/* A reader of x waits, since the main program has what it writes. One behind it is run at once and forgotten; then comes a writer of x. */
+TEST(a_writer_waits_for_readers_that_were_there_before_one_that_was_run_at_once)
+{
+    world w;
+    long of_x = 0, of_y = 0;
+    begin(&w, &(thrum_config){.workers = 1});
+    thrum_data *x = thrum_data_variable(w.ex, &of_x, sizeof of_x), *y = thrum_data_variable(w.ex, &of_y, sizeof of_y);
+    learn(&w);
+    for (int i = 0; i < MANY; i++) /* so that these are known, too */
+        assert_int_equal(thrum_insert(w.flow, &notes, THRUM_RW(w.data), THRUM_R(x)), 0);
+    for (int round = 0; round < 20; round++) {
+        long before = of_x;
+        assert_int_equal(thrum_data_acquire(y, THRUM_MODE_RW, NULL), 0);
+        assert_int_equal(thrum_insert(w.flow, &notes, THRUM_RW(y), THRUM_R(x)), 0);
+        assert_int_equal(thrum_insert(w.flow, &notes, THRUM_RW(w.data), THRUM_R(x)), 0);
+        assert_int_equal(thrum_insert(w.flow, &brief, THRUM_RW(x)), 0);
+        assert_int_equal(thrum_data_release(y), 0);
+        assert_int_equal(thrum_flow_wait(w.flow), 0);
+        assert_int_equal(of_x, before + 1);
+        assert_int_equal(of_y, before);
+    }
+    assert_int_equal(thrum_data_unregister(x), 0);
+    assert_int_equal(thrum_data_unregister(y), 0);
+    end(&w);
+}
+
 static void insert_inside(const thrum_buffer *b, const void *arg)
 {
     world *w = *(world *const *)arg;
@@ -452,6 +487,7 @@ int main(void)
         cmocka_unit_test(one_thread_at_a_time_has_the_place),
         cmocka_unit_test(a_task_that_leaves_its_executor_leaves_the_place_to_others),
         cmocka_unit_test(handles_acquired_elsewhere_are_waited_for),
+        cmocka_unit_test(a_writer_waits_for_readers_that_were_there_before_one_that_was_run_at_once),
         cmocka_unit_test(tasks_insert_too),
         cmocka_unit_test(a_task_that_fails_fails_the_flow_whoever_runs_it),
         cmocka_unit_test(an_executor_without_threads_does_it_too),
