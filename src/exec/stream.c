@@ -68,8 +68,8 @@ enum { FED_FROM = 8, FED_UP = 32 };
 #endif
 enum { MORE = 7 }; /* that a thief takes with the one that it came for */
 enum { CALLS_PER_CLOCK = 16 };
-enum { IN_VAIN_MOST = 127 };
-enum { LEARN_NS = 300000 };
+enum { IN_VAIN_MOST = 127, IDLE_PACES = 4, IDLE_NS = 1000000 };
+enum { LEARN_NS = 1000000 };
 #ifdef THRUM_CHECKS
 enum { LEASE_ROW = 4 }; /* so that tests see it change */
 #else
@@ -168,6 +168,7 @@ int thrum__stream_begin(thrum__stream *stream, thrum__job_owner *owner)
     stream->run = run;
     stream->batches = 0;
     stream->patient = true;
+    stream->in_vain = stream->declines = 0;
     stream->alone = stream->feeder && stream->ex->cpu.life.limit == 1;
     stream->at_once.on &= stream->alone;
     thrum__at_once_waited(&stream->at_once);
@@ -531,11 +532,20 @@ static void leave(thrum__stream *stream, worker *w, const worker *self)
         thrum__guest_leave(w);
 }
 
+/* How long a job takes, or 0: as workers have seen it who came to an end of what they had, or by jobs that were timed. The former may be of
+ * a few jobs, the first ones, and not change for long where workers do not run dry: so whichever is less. */
+static int64_t pace_of(const thrum__stream *stream)
+{
+    int64_t pace = atomic_load_explicit(&stream->run->turn, memory_order_relaxed);
+    int64_t timed = thrum__at_once_mean_ns(&stream->at_once);
+    return pace == 0 || (timed > 0 && timed < pace) ? timed : pace;
+}
+
 /* Others have some hundred jobs to run while whoever inserts is at one: so it must not be longer than many of those. And it must not
  * wait for whoever inserts: only codelets are taken of which jobs have been seen to end. */
 static bool suits_sitter(const thrum__stream *stream, const thrum__job *job)
 {
-    int64_t pace = atomic_load_explicit(&stream->run->turn, memory_order_relaxed);
+    int64_t pace = pace_of(stream);
     int64_t most = pace > 0 && pace < SITTER_NS / SITTER_PACES ? pace * SITTER_PACES : SITTER_NS;
     int64_t ns = job->kind == THRUM__JOB_CODELET ? thrum__at_once_ns(&stream->at_once, job->codelet) : 0;
     return ns > 0 && ns < most;
@@ -554,18 +564,39 @@ static bool run_if_suitable(const thrum__stream *stream, thrum_task *task)
 }
 
 /* One job of the stream that somebody else has, or that was posted. Its strand is not the last: the token is there. */
-static bool run_another(worker *w, const thrum__stream *stream)
+enum another { NO_OTHER, LEFT_ANOTHER, RAN_ANOTHER };
+
+static enum another run_another(worker *w, const thrum__stream *stream)
 {
     found f;
     if (!thrum__find_for(w, stream->handle, &f))
-        return false;
+        return NO_OTHER;
     if (f.kind != FOUND_TASK || f.run != stream->run) {
         thrum__perform(w, &f);
-        return true;
+        return RAN_ANOTHER;
     }
     bool suits = run_if_suitable(stream, f.task);
     atomic_fetch_sub_explicit(&f.run->strands, 1, memory_order_release);
-    return suits;
+    return suits ? RAN_ANOTHER : LEFT_ANOTHER;
+}
+
+/* For how long it waits for those that run to make others ready. All that are open may wait for one that runs, at the beginning of a
+ * factorisation for example: whoever goes on inserting then is done with all of it when the second one begins, and from there on nothing
+ * is run near to where it was inserted. But what comes next may wait for nothing. */
+static int64_t idle_most_ns(const thrum__stream *stream)
+{
+    int64_t ns = pace_of(stream) * IDLE_PACES;
+    return ns < IDLE_NS ? ns : IDLE_NS;
+}
+
+/* Waits until it has run one: false if that takes too long, or there are only such that it leaves to others. */
+static bool await_another(worker *w, const thrum__stream *stream)
+{
+    int64_t until = thrum__now() + idle_most_ns(stream);
+    enum another found;
+    while ((found = run_another(w, stream)) == NO_OTHER && thrum__now() < until)
+        thrum__relax();
+    return found == RAN_ANOTHER;
 }
 
 /* How many it has run: `most`, or fewer if there are no more for it. */
@@ -577,7 +608,7 @@ static size_t run_some(worker *w, const thrum__stream *stream, size_t most)
         if (task)
             count += run_if_suitable(stream, task);
         else
-            count += more = run_another(w, stream);
+            count += more = await_another(w, stream);
     }
     return count;
 }
@@ -599,7 +630,7 @@ static bool learns_of_jobs(thrum__stream *stream)
 
 static bool jobs_are_long(const thrum__stream *stream)
 {
-    return atomic_load_explicit(&stream->run->turn, memory_order_relaxed) >= SITTER_NS;
+    return pace_of(stream) >= SITTER_NS;
 }
 
 /* Whoever found nothing for itself does not ask a worker to make way again and again; nor while nothing is known of jobs. */
@@ -667,9 +698,8 @@ static bool others_are_fed(thrum__stream *stream)
 /* The others must not run dry meanwhile. */
 static bool suits_beside(const thrum__stream *stream, const thrum__job *job)
 {
-    int64_t pace = atomic_load_explicit(&stream->run->turn, memory_order_relaxed);
     int64_t ns = thrum__at_once_ns(&stream->at_once, job->codelet);
-    return ns > 0 && ns < SITTER_NS && ns < pace * BESIDE_PACES;
+    return ns > 0 && ns < SITTER_NS && ns < pace_of(stream) * BESIDE_PACES;
 }
 
 /* Programs mostly go through their handles in the order in which they were made, in which they lie in memory: so what the next

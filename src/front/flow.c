@@ -108,8 +108,10 @@ thrum_flow *thrum_flow_new(thrum_executor *ex)
 int thrum__flow_begin(thrum_flow *flow)
 {
     int err = flow->begun ? 0 : thrum__stream_begin(flow->stream, &flow->owner);
-    if (!err)
+    if (!err && !flow->begun) {
         flow->begun = true;
+        set_room(flow, 0);
+    }
     return err;
 }
 

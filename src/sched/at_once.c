@@ -85,6 +85,12 @@ int64_t thrum__at_once_ns(const thrum__at_once *once, const void *codelet)
     return is_of(known, codelet) ? ns : 0;
 }
 
+int64_t thrum__at_once_mean_ns(const thrum__at_once *once)
+{
+    uint64_t calls = atomic_load_explicit(&once->calls, memory_order_relaxed);
+    return calls ? atomic_load_explicit(&once->spent, memory_order_relaxed) / (int64_t)calls : 0;
+}
+
 bool thrum__at_once_is_brief(const thrum__at_once *once, const void *codelet)
 {
     int64_t ns = thrum__at_once_ns(once, codelet);

@@ -60,6 +60,9 @@ void thrum__at_once_note(thrum__at_once *once, const void *codelet, int64_t ns);
 /* How long the codelet's jobs take; 0: none is known to have ended. */
 int64_t thrum__at_once_ns(const thrum__at_once *once, const void *codelet);
 
+/* How long one takes on average, of all that were timed; 0: none was. */
+int64_t thrum__at_once_mean_ns(const thrum__at_once *once);
+
 /* Rule 1. */
 bool thrum__at_once_is_brief(const thrum__at_once *once, const void *codelet);
 
