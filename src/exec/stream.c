@@ -66,7 +66,7 @@ enum { FED_FROM = 1, FED_UP = 4 };
 #else
 enum { FED_FROM = 8, FED_UP = 32 };
 #endif
-enum { MORE = 7 }; /* that a thief takes with the one that it came for */
+enum { MORE = 7, MORE_BELOW_NS = 50000 }; /* that a thief takes with the one that it came for */
 enum { CALLS_PER_CLOCK = 16 };
 enum { IN_VAIN_MOST = 127, IDLE_PACES = 4, IDLE_NS = 1000000 };
 enum { LEARN_NS = 1000000 };
@@ -391,15 +391,16 @@ static void stand_up(const worker *w, thrum__run *run)
 }
 
 /* Whoever has come for a job takes those that were inserted next, too, while there are many: they are near in memory, and coming again
- * costs more than what they are. The strand is for all of them. */
+ * costs more than what they are, if they are brief. The strand is for all of them. */
 static void take_more(worker *w, const thrum__run *run)
 {
     worker *victim = w->victim;
     uintptr_t words[MORE];
     int count = 0;
-    if (!victim)
-        return;
+    int64_t pace = atomic_load_explicit(&run->turn, memory_order_relaxed);
     w->victim = NULL;
+    if (!victim || pace == 0 || pace > MORE_BELOW_NS)
+        return;
     int64_t number, most = thrum__deque_shown(&victim->deque) / w->domain->life.limit;
     while (count < MORE && count < most) {
         uintptr_t word = thrum__deque_peek(&victim->deque, &number);
