@@ -59,7 +59,7 @@ enum { TIMED_EACH = 32 };                   /* of the times that a worker takes 
 enum { BATCHES_PER_CLOCK = 4 };
 enum { MAKE_WAY_NS = 200000 };
 enum { SITTER_NS = 200000, SITTER_PACES = 32 }; /* longer jobs are for others */
-enum { BESIDE_PACES = 4 };
+enum { BESIDE_PACES = 4 }; /* those that it runs at once are not longer than so many of the others' */
 /* Ready jobs for each of the others. Few where invariants are checked, so that tests see it change. */
 #ifdef THRUM_CHECKS
 enum { FED_FROM = 1, FED_UP = 4 };
@@ -68,7 +68,8 @@ enum { FED_FROM = 8, FED_UP = 32 };
 #endif
 enum { MORE = 7, MORE_BELOW_NS = 50000 }; /* that a thief takes with the one that it came for */
 enum { CALLS_PER_CLOCK = 16 };
-enum { IN_VAIN_MOST = 127, IDLE_PACES = 4, IDLE_NS = 1000000 };
+enum { IN_VAIN_MOST = 127 };
+enum { IDLE_PACES = 4, IDLE_NS = 1000000 }; /* for which it waits until something is ready */
 enum { LEARN_NS = 1000000 };
 #ifdef THRUM_CHECKS
 enum { LEASE_ROW = 4 }; /* so that tests see it change */
@@ -564,9 +565,9 @@ static bool run_if_suitable(const thrum__stream *stream, thrum_task *task)
     return suits;
 }
 
-/* One job of the stream that somebody else has, or that was posted. Its strand is not the last: the token is there. */
 enum another { NO_OTHER, LEFT_ANOTHER, RAN_ANOTHER };
 
+/* One job of the stream that somebody else has, or that was posted. Its strand is not the last: the token is there. */
 static enum another run_another(worker *w, const thrum__stream *stream)
 {
     found f;
@@ -683,7 +684,8 @@ size_t thrum__stream_work_some(thrum__stream *stream, size_t most)
  * that is near; and of its own jobs what it has just written is in the caches. */
 static void look_at_others(thrum__stream *stream)
 {
-    int64_t others = stream->ex->cpu.life.limit - 1, each = thrum__deque_words(&stream->feeder->deque) / others;
+    int64_t limit = stream->ex->cpu.life.limit, others = limit > 1 ? limit - 1 : 1;
+    int64_t each = thrum__deque_words(&stream->feeder->deque) / others;
     stream->feeds = each < (stream->feeds ? FED_UP : FED_FROM);
     stream->unseen = (uint32_t)(stream->feeds ? FED_UP - each : each - FED_FROM) / 2;
 }

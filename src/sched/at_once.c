@@ -85,12 +85,6 @@ int64_t thrum__at_once_ns(const thrum__at_once *once, const void *codelet)
     return is_of(known, codelet) ? ns : 0;
 }
 
-int64_t thrum__at_once_mean_ns(const thrum__at_once *once)
-{
-    uint64_t calls = atomic_load_explicit(&once->calls, memory_order_relaxed);
-    return calls ? atomic_load_explicit(&once->spent, memory_order_relaxed) / (int64_t)calls : 0;
-}
-
 bool thrum__at_once_is_brief(const thrum__at_once *once, const void *codelet)
 {
     int64_t ns = thrum__at_once_ns(once, codelet);
@@ -103,6 +97,12 @@ bool thrum__at_once_is_brief(const thrum__at_once *once, const void *codelet)
 static int64_t mean(int64_t spent, uint64_t calls)
 {
     return calls ? spent / (int64_t)calls : 0;
+}
+
+int64_t thrum__at_once_mean_ns(const thrum__at_once *once)
+{
+    return mean(atomic_load_explicit(&once->spent, memory_order_relaxed),
+                atomic_load_explicit(&once->calls, memory_order_relaxed));
 }
 
 static bool is_right(int64_t job_ns, int64_t elsewhere_ns, int insertions)
@@ -156,6 +156,5 @@ void thrum__at_once_waited(thrum__at_once *once)
 
 int64_t thrum__at_once_patience(const thrum__at_once *once)
 {
-    int64_t spent = atomic_load_explicit(&once->spent, memory_order_relaxed);
-    return WAKING_NS + 4 * mean(spent, atomic_load_explicit(&once->calls, memory_order_relaxed));
+    return WAKING_NS + 4 * thrum__at_once_mean_ns(once);
 }
