@@ -45,12 +45,17 @@ static void append_locked(thrum_graph *graph, thrum_handle *handle)
     graph->last_queued = handle;
 }
 
+/* Acquire, with the release of whoever froze it. */
+static bool is_frozen(const thrum_graph *graph)
+{
+    return atomic_load_explicit(&graph->state, memory_order_acquire) == THRUM__FROZEN;
+}
+
 int thrum__graph_enqueue(thrum_handle *handle, bool *now)
 {
     thrum_graph *graph = handle->graph;
     *now = true;
-    if (!handle->firings && atomic_load_explicit(&graph->state, memory_order_relaxed) == THRUM__FROZEN &&
-        swap(graph, 0, (uintptr_t)handle))
+    if (!handle->firings && is_frozen(graph) && swap(graph, 0, (uintptr_t)handle))
         return 0;
     thrum__lock_take(&graph->lock);
     int err = thrum__graph_prepare(graph);
@@ -70,8 +75,7 @@ int thrum__graph_enqueue(thrum_handle *handle, bool *now)
 bool thrum__graph_try_begin(thrum_handle *handle)
 {
     thrum_graph *graph = handle->graph;
-    return atomic_load_explicit(&graph->state, memory_order_relaxed) == THRUM__FROZEN &&
-           swap(graph, 0, (uintptr_t)handle);
+    return is_frozen(graph) && swap(graph, 0, (uintptr_t)handle);
 }
 
 bool thrum__graph_try_end(thrum_handle *handle)

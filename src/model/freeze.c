@@ -472,7 +472,9 @@ int thrum__graph_prepare(thrum_graph *graph)
         return err;
     }
     thrum__log_drop(graph);
-    atomic_fetch_or_explicit(&graph->state, THRUM__FROZEN, memory_order_relaxed);
+    /* Release, with the acquire of those who begin a run without the lock (exec/queue.c): the first of them may come before the run of
+     * whoever froze the graph, which would be what tells them otherwise. */
+    atomic_fetch_or_explicit(&graph->state, THRUM__FROZEN, memory_order_release);
     return 0;
 }
 

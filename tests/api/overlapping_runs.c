@@ -4,6 +4,8 @@
  */
 #include "tasks.h"
 
+#include <sched.h>
+
 struct notes {
     int length, list[200];
 };
@@ -200,6 +202,52 @@ TEST(many_threads_run_one_graph)
     assert_int_equal(thrum_executor_free(shared.ex), 0);
 }
 
+/* One lays the graph out; the other may find it so and begin before the first one does. */
+enum { NEW_GRAPHS = 2000, NEW_THREADS = 2 };
+
+struct new_graphs {
+    thrum_executor *ex;
+    thrum_graph *graphs[NEW_GRAPHS];
+    int values[NEW_GRAPHS];
+    atomic_int came, here, failures;
+};
+
+static void spin(int times)
+{
+    for (volatile int i = 0; i < times; i++)
+        continue;
+}
+
+static void run_new_graphs(void *arg)
+{
+    struct new_graphs *all = arg;
+    bool first = atomic_fetch_add(&all->came, 1) == 0;
+    for (int i = 0; i < NEW_GRAPHS; i++) {
+        atomic_fetch_add(&all->here, 1);
+        while (atomic_load(&all->here) < NEW_THREADS * (i + 1))
+            sched_yield();
+        if (first && thrum_graph_freeze(all->graphs[i]) != 0)
+            atomic_fetch_add(&all->failures, 1);
+        spin(first ? 1000 : i % 100 * 10);
+        if (thrum_run(all->ex, all->graphs[i]) != 0)
+            atomic_fetch_add(&all->failures, 1);
+    }
+}
+
+TEST(threads_may_run_a_new_graph_at_the_same_time)
+{
+    struct new_graphs all = {.ex = executor_with(2)};
+    for (int i = 0; i < NEW_GRAPHS; i++)
+        thrum_task_new(all.graphs[i] = thrum_graph_new("new"), plain_count_up, &all.values[i]);
+    in_threads(NEW_THREADS, run_new_graphs, &all);
+    assert_int_equal(all.failures, 0);
+    for (int i = 0; i < NEW_GRAPHS; i++) {
+        assert_int_equal(all.values[i], NEW_THREADS);
+        assert_int_equal(thrum_graph_free(all.graphs[i]), 0);
+    }
+    assert_int_equal(thrum_executor_free(all.ex), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +258,7 @@ int main(void)
         cmocka_unit_test(runs_of_two_graphs_overlap),
         cmocka_unit_test(many_graphs_run_at_once_and_each_is_right),
         cmocka_unit_test(many_threads_run_one_graph),
+        cmocka_unit_test(threads_may_run_a_new_graph_at_the_same_time),
     };
     return RUN_TESTS(tests, 60);
 }
