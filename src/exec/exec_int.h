@@ -149,6 +149,7 @@ struct thrum__run {
     int64_t began;                         /* when the iteration began; 0: not timed */
     _Atomic int64_t turn;                  /* when a condition last found nobody else in it, while it was shared */
     _Atomic uint32_t seat;                 /* of streams: who runs jobs of it, and where: see sit_down in stream.c */
+    _Atomic bool in_order;                 /* of streams: what becomes ready is run in that order: see goes_in_order */
     thrum__run *outer_alone;               /* in its worker's list of runs that are its alone */
     thrum__run *next_open, *previous_open; /* domain->lock */
     thrum__run *next_free;                 /* ex->lock */

@@ -6,7 +6,8 @@
  *   The thread that inserts puts ready jobs into the deque of the stream's *feeder*: a worker without a thread, made for its
  *   deque. Thieves ask for what is there, or come and get it, as with any worker (door.c). One thread at a time owns that deque:
  *   whoever inserts, and then whoever drains it, in the wait at the end or where too much has come together.
- *   Workers run jobs. What a job makes ready goes to the deque of the worker that ran it.
+ *   Workers run jobs. What a job makes ready goes to the deque of the worker that ran it; where jobs are long, to the post, from which
+ *   all take the oldest first (goes_in_order).
  *
  * Invariants
  *   1. A job that is ready and has not begun is in the feeder's deque, in the deque of a strand, or posted with a strand.
@@ -58,6 +59,11 @@ enum { HELP_FROM = 512, HELP_UNTIL = 256 }; /* ready jobs in the feeder's deque 
 enum { TIMED_EACH = 32 };                   /* of the times that a worker takes up jobs */
 enum { BATCHES_PER_CLOCK = 4 };
 enum { MAKE_WAY_NS = 200000 };
+#ifdef THRUM_CHECKS
+enum { LONG_NS = 5000 }; /* so that tests see both */
+#else
+enum { LONG_NS = 200000 }; /* see goes_in_order */
+#endif
 enum { SITTER_NS = 200000, SITTER_PACES = 32 }; /* longer jobs are for others */
 enum { BESIDE_PACES = 4 }; /* those that it runs at once are not longer than so many of the others' */
 /* Ready jobs for each of the others. Few where invariants are checked, so that tests see it change. */
@@ -123,6 +129,62 @@ void thrum__stream_free(thrum__stream *stream)
     thrum__free(stream);
 }
 
+/* ---- Cores -------------------------------------------------------------------------------------------------------- */
+
+/* A worker that is woken may be put onto the core of the very thread that has woken it, or of another worker, and is left there
+ * while that runs jobs, if something of less importance keeps other cores from being idle: the one waits for the other then. So one
+ * of those who run jobs says where it is, a guest if there is one, and workers that find themselves there go elsewhere: which is
+ * where they are woken the next time. Relaxed: a hint. */
+enum { SEAT_SHIFT = 16, SEAT_CPU = 0xffff };
+
+static uint32_t seat_here(const worker *w)
+{
+    return (uint32_t)(w->index + 1) << SEAT_SHIFT | ((uint32_t)sched_getcpu() & SEAT_CPU);
+}
+
+static bool is_feeders(const domain *d, uint32_t seat)
+{
+    return d->workers[(seat >> SEAT_SHIFT) - 1]->kind == WORKER_FEEDER;
+}
+
+/* Whoever inserts may be elsewhere by now, or asleep: so a worker goes out of its way once, until that one says again where it is. */
+static void make_room(const worker *w, thrum__run *run, uint32_t seat)
+{
+    if (is_feeders(w->domain, seat))
+        atomic_store_explicit(&run->seat, 0, memory_order_relaxed);
+    thrum__leave_core(w);
+}
+
+static void sit_down(const worker *w, thrum__run *run)
+{
+    uint32_t here = seat_here(w), seat = atomic_load_explicit(&run->seat, memory_order_relaxed);
+    if (w->kind == WORKER_GUEST || seat == 0)
+        atomic_store_explicit(&run->seat, here, memory_order_relaxed);
+    else if (seat >> SEAT_SHIFT != here >> SEAT_SHIFT && (seat & SEAT_CPU) == (here & SEAT_CPU))
+        make_room(w, run, seat);
+}
+
+static void stand_up(const worker *w, thrum__run *run)
+{
+    if (atomic_load_explicit(&run->seat, memory_order_relaxed) >> SEAT_SHIFT == (uint32_t)w->index + 1)
+        atomic_store_explicit(&run->seat, 0, memory_order_relaxed);
+}
+
+/* The thread that inserts says where it is. */
+static void show_inserter(const thrum__stream *stream)
+{
+    const worker *feeder = stream->feeder;
+    uint32_t seat = atomic_load_explicit(&stream->run->seat, memory_order_relaxed);
+    if (feeder && !stream->alone && (seat == 0 || seat >> SEAT_SHIFT == (uint32_t)feeder->index + 1))
+        atomic_store_explicit(&stream->run->seat, seat_here(feeder), memory_order_relaxed);
+}
+
+static void hide_inserter(const thrum__stream *stream)
+{
+    if (stream->feeder)
+        stand_up(stream->feeder, stream->run);
+}
+
 /* ---- Beginning ---------------------------------------------------------------------------------------------------- */
 
 static void run_init(thrum__run *run, thrum_handle *handle)
@@ -139,6 +201,7 @@ static void run_init(thrum__run *run, thrum_handle *handle)
     atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
     atomic_store_explicit(&run->turn, 0, memory_order_relaxed);
     atomic_store_explicit(&run->seat, 0, memory_order_relaxed);
+    atomic_store_explicit(&run->in_order, false, memory_order_relaxed);
     atomic_store_explicit(&run->sharing, RUN_SHARED, memory_order_relaxed);
     atomic_store_explicit(&run->strands, 1, memory_order_release);
     atomic_store_explicit(&handle->run, run, memory_order_release);
@@ -150,6 +213,16 @@ static void time_jobs(thrum__stream *stream, bool yes)
     thrum__at_once *times = yes ? &stream->at_once : NULL;
     if (atomic_load_explicit(&stream->owner->times, memory_order_relaxed) != times)
         atomic_store_explicit(&stream->owner->times, times, memory_order_relaxed);
+}
+
+/* By jobs that were timed. What has been decided stays until it is clearly wrong. Relaxed, and written only where that changes it:
+ * whoever makes jobs ready looks there. */
+static void decide_order(thrum__run *run, const thrum__at_once *times)
+{
+    bool in_order = atomic_load_explicit(&run->in_order, memory_order_relaxed);
+    bool is_long = thrum__at_once_mean_ns(times) >= (in_order ? LONG_NS / 2 : LONG_NS);
+    if (is_long != in_order)
+        atomic_store_explicit(&run->in_order, is_long, memory_order_relaxed);
 }
 
 int thrum__stream_begin(thrum__stream *stream, thrum__job_owner *owner)
@@ -177,6 +250,8 @@ int thrum__stream_begin(thrum__stream *stream, thrum__job_owner *owner)
     owner->run = run;
     stream->owner = owner;
     time_jobs(stream, stream->feeder);
+    decide_order(run, &stream->at_once);
+    show_inserter(stream);
     return 0;
 }
 
@@ -254,6 +329,15 @@ static inline void push(worker *w, const thrum__run *run, thrum__job *job)
         thrum__wake(&w->spawn);
 }
 
+/* Programs insert jobs in an order that is good for caches, as they would do the work without tasks: what uses the same data is near.
+ * Long jobs are run in the order in which they have become ready, by all workers together, which is nearly that. A worker's own stack
+ * would begin with the last one, and end with some that have little to do with each other. For short ones a queue for all costs too
+ * much, and those who insert are not far ahead (seat.c). Relaxed: either is right. */
+static inline bool goes_in_order(const thrum__run *run)
+{
+    return atomic_load_explicit(&run->in_order, memory_order_relaxed);
+}
+
 /* A worker that is at work for the run has a strand; the job needs none of its own then. An urgent one is what that worker does
  * next: it is kept aside until the job at hand has let go all that waited for it (next_urgent). */
 void thrum__stream_ready(thrum__job *job)
@@ -262,7 +346,7 @@ void thrum__stream_ready(thrum__job *job)
     thrum__run *run = job->owner->run;
     int32_t priority = thrum__job_priority(job);
     bool strand = self && self->run == run;
-    if (!strand || priority < 0 || thrum__job_worker(job) >= 0) {
+    if (!strand || priority < 0 || thrum__job_worker(job) >= 0 || (priority == 0 && goes_in_order(run))) {
         put_to_post(job);
         return;
     }
@@ -363,32 +447,6 @@ static int64_t run_timed(worker *w, thrum__run *run, thrum_task *task, int64_t b
     int64_t began = thrum__now(), count = run_politely(w, run, task, base);
     note_pace(run, began, count);
     return count;
-}
-
-/* A worker that is woken may be put onto the core of the very thread that has woken it, or of another worker, and is left there
- * while that runs jobs, if something of less importance keeps other cores from being idle: the one waits for the other then. So one
- * of those who run jobs says where it is, a guest if there is one, and workers that find themselves there go elsewhere: which is
- * where they are woken the next time. Relaxed: a hint. */
-enum { SEAT_SHIFT = 16, SEAT_CPU = 0xffff };
-
-static uint32_t seat_here(const worker *w)
-{
-    return (uint32_t)(w->index + 1) << SEAT_SHIFT | ((uint32_t)sched_getcpu() & SEAT_CPU);
-}
-
-static void sit_down(const worker *w, thrum__run *run)
-{
-    uint32_t here = seat_here(w), seat = atomic_load_explicit(&run->seat, memory_order_relaxed);
-    if (w->kind == WORKER_GUEST || seat == 0)
-        atomic_store_explicit(&run->seat, here, memory_order_relaxed);
-    else if (seat >> SEAT_SHIFT != here >> SEAT_SHIFT && (seat & SEAT_CPU) == (here & SEAT_CPU))
-        thrum__leave_core(w);
-}
-
-static void stand_up(const worker *w, thrum__run *run)
-{
-    if (atomic_load_explicit(&run->seat, memory_order_relaxed) >> SEAT_SHIFT == (uint32_t)w->index + 1)
-        atomic_store_explicit(&run->seat, 0, memory_order_relaxed);
 }
 
 /* Whoever has come for a job takes those that were inserted next, too, while there are many: they are near in memory, and coming again
@@ -844,14 +902,16 @@ static bool mark_small(worker *feeder, thrum__run *run, uint32_t accesses)
     return small;
 }
 
-void thrum__stream_nap(int64_t ns)
+void thrum__stream_nap(const thrum__stream *stream, int64_t ns)
 {
     worker *self = thrum__self;
+    hide_inserter(stream);
     if (self)
         thrum__step_aside(self);
     thrum__sleep_ns(ns);
     if (self)
         thrum__step_back(self);
+    show_inserter(stream);
 }
 
 /* Where jobs are tiny, as far as batches of them have shown, each would notice being timed. */
@@ -888,6 +948,7 @@ bool thrum__stream_lighten(thrum__stream *stream, uint32_t accesses, int inserti
         atomic_store_explicit(&feeder->alone_runs, 0, memory_order_relaxed);
         return way == THRUM__CATCH_UP && !catch_up_inside(stream);
     }
+    show_inserter(stream);
     bool small = mark_small(feeder, stream->run, accesses);
     if (!stream->alone) /* else it is decided above */
         time_jobs(stream, !small);
@@ -971,6 +1032,8 @@ void thrum__stream_end(thrum__stream *stream)
         thrum__lease_give_up(&stream->feeder->lease);
     thrum__note_awaited(handle, self);
     worker *w = enter(stream);
+    if (w != stream->feeder)
+        hide_inserter(stream);
     if (w && w != self && w != stream->feeder && !stream->alone)
         show_core(stream, w);
     give_token(stream, w);
@@ -1010,6 +1073,12 @@ static bool is_timed(worker *w, thrum__at_once *times, const thrum_codelet *code
     return w->calls++ % CALLS_PER_CLOCK == 0 || thrum__at_once_ns(times, codelet) == 0;
 }
 
+static void note_time(const thrum__job *job, thrum__at_once *times, int64_t ns)
+{
+    thrum__at_once_note(times, job->codelet, ns);
+    decide_order(job->owner->run, times);
+}
+
 /* Watched, or timed, or both. */
 static __attribute__((noinline)) void call_with_care(worker *w, const thrum__job *job, thrum_kernel_fn *kernel,
                                                      const thrum_buffer *buffers, bool watched)
@@ -1021,7 +1090,7 @@ static __attribute__((noinline)) void call_with_care(worker *w, const thrum__job
     else
         kernel(buffers, thrum__job_arg(job));
     if (began)
-        thrum__at_once_note(times, job->codelet, thrum__now() - began);
+        note_time(job, times, thrum__now() - began);
 }
 
 void thrum__job_call(thrum__job *job, thrum_kernel_fn *kernel, const thrum_buffer *buffers)

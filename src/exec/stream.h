@@ -44,8 +44,8 @@ bool thrum__stream_help(thrum__stream *stream);
  * none to be run now, or it may not: the caller is a worker, callers do not help, or another one has the seat. */
 size_t thrum__stream_work_some(thrum__stream *stream, size_t most);
 
-/* Sleeps. Where the caller is a worker, others take its place meanwhile. */
-void thrum__stream_nap(int64_t ns);
+/* The thread that inserts sleeps. If it is a worker, others take its place meanwhile. */
+void thrum__stream_nap(const thrum__stream *stream, int64_t ns);
 
 /* The same only if very many are ready, which is better than inserting more, or they are small. They have about so many accesses.
  * After so many insertions since the last time. True: jobs would be run at once from now on (sched/at_once.h), if those that were

@@ -143,7 +143,7 @@ static void nap(const thrum_flow *flow, int64_t waited)
 {
     int64_t rest = flow->wait_ns * 7 / 8 - waited, little = waited / 8;
     int64_t ns = rest > little ? rest : little;
-    thrum__stream_nap(ns < NAP_NS ? NAP_NS : ns > NAP_MOST_NS ? NAP_MOST_NS : ns);
+    thrum__stream_nap(flow->stream, ns < NAP_NS ? NAP_NS : ns > NAP_MOST_NS ? NAP_MOST_NS : ns);
 }
 
 /* Until there is room again: half of the window, so that this is not needed at every insertion. */
@@ -189,7 +189,7 @@ static __attribute__((noinline)) void make_room(thrum_flow *flow)
 static bool wait_for_rest(thrum_flow *flow)
 {
     uint64_t seen = thrum__stream_progress(flow->stream);
-    for (int64_t since = thrum__now();; thrum__stream_nap(NAP_NS)) {
+    for (int64_t since = thrum__now();; thrum__stream_nap(flow->stream, NAP_NS)) {
         thrum__store_look(&flow->store);
         if (flow->store.open == 0)
             return true;
