@@ -46,6 +46,7 @@
 #include "sys/topology.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #ifdef THRUM_CHECKS
@@ -148,7 +149,6 @@ struct thrum__run {
     bool stream;                           /* it has no graph: see stream.c */
     int64_t began;                         /* when the iteration began; 0: not timed */
     _Atomic int64_t turn;                  /* when a condition last found nobody else in it, while it was shared */
-    _Atomic uint32_t seat;                 /* of streams: who runs jobs of it, and where: see sit_down in stream.c */
     _Atomic bool in_order;                 /* of streams: what becomes ready is run in that order: see goes_in_order */
     thrum__run *outer_alone;               /* in its worker's list of runs that are its alone */
     thrum__run *next_open, *previous_open; /* domain->lock */
@@ -224,6 +224,11 @@ struct worker {
     size_t spawn_bytes;
     thrum__spawn *spawns_end;
     pthread_t thread;
+    int cpu;           /* where it is at work, as far as it says; -1: nowhere. See cores.c, also for the following */
+    int slept_on;      /* where it fell asleep */
+    pid_t system_id;   /* its thread's; 0: not known yet */
+    bool sent;         /* to a core, by whoever has woken it; it was */
+    cpu_set_t allowed; /* on these before */
 
     /* Written by the owner all the time, looked at by others now and then. */
     _Alignas(64) _Atomic uint32_t inside; /* odd: the owner is at something that it has alone. See door.c */
@@ -260,6 +265,12 @@ struct worker {
     _Alignas(64) tally tally;
 };
 
+/* How many of the threads that work for a domain say that they are on each processor: see cores.c. */
+typedef struct core_map {
+    int end; /* processors below it are known; 0: nobody asks */
+    _Atomic uint8_t busy[CPU_SETSIZE];
+} core_map;
+
 struct domain {
     thrum__life life;
     worker **workers; /* `count` of them are there; grows up to `most`, entries change in thrum_executor_resize only */
@@ -293,6 +304,7 @@ struct domain {
     post_list posts[POST_LEVELS];
     _Atomic uint32_t pinned; /* posts in the workers' own lists */
     seat seat;
+    core_map map;
 };
 
 /* Names of graphs that ran, kept for the trace. */
@@ -462,6 +474,17 @@ void thrum__step_aside(worker *w);
 void thrum__step_back(worker *w);
 /* The calling thread, which is the worker's, goes to another core if there may be one for it. */
 void thrum__leave_core(const worker *w);
+/* Who is on which core: cores.c. The calling thread, which is that worker just now, says where it is; the same, and it goes to another
+ * core if somebody else is on this one; it is at work no more. */
+void thrum__core_mark(worker *w);
+void thrum__core_take(worker *w);
+void thrum__core_leave(worker *w);
+/* It is about to sleep; it is about to be woken, by the caller; it has been. */
+void thrum__core_sleep(worker *w);
+void thrum__core_wake(worker *sleeper);
+void thrum__core_woken(worker *w);
+/* Before the domain's workers begin, or while they are at rest: whether it is worth knowing. */
+void thrum__core_map_set(domain *d, bool known);
 /* A place for a guest that a worker does not need while it naps (false: there is none), and giving it back, as stepping aside
  * does. */
 bool thrum__borrow_place(domain *d);

@@ -240,6 +240,7 @@ worker *thrum__worker_new(domain *d, thrum_executor *ex)
     w->ex = ex;
     w->domain = d;
     w->at_home = d == &ex->cpu;
+    w->cpu = w->slept_on = -1;
     return w;
 }
 
@@ -543,6 +544,7 @@ int thrum__set_pace(thrum_executor *ex)
         return err;
     set_bind(ex, &machine);
     set_spin(ex, &machine);
+    thrum__core_map_set(&ex->cpu, ex->workers > 1 && ex->workers <= machine.usable && ex->bind != THRUM__BIND_CORE);
     return 0;
 }
 

@@ -40,8 +40,6 @@
 
 #include "exec/exec_int.h"
 
-#include <sched.h>
-
 enum { STATE_MASK = 7, ONE_MORE = 8 };
 enum { LOOK_FIRST_NS = 1000000, LOOK_MOST_NS = 16000000 };
 
@@ -103,22 +101,9 @@ bool thrum__seat_pause(worker *sitter, uint32_t *ticket)
     }
 }
 
-/* The kernel would leave it on the core of another worker for long, with the lender's idle. */
-static void go_to_lenders_core(seat *seat)
-{
-    int cpu = atomic_load_explicit(&seat->cpu, memory_order_relaxed);
-    if (__builtin_expect(cpu < 0, 1))
-        return;
-    atomic_store_explicit(&seat->cpu, -1, memory_order_relaxed);
-    thrum__move_to_cpu(cpu);
-}
-
 bool thrum__seat_resume(domain *d, uint32_t ticket)
 {
-    if (!change(&d->seat, &ticket, with_state(ticket, SEAT_USED)))
-        return false;
-    go_to_lenders_core(&d->seat);
-    return true;
+    return change(&d->seat, &ticket, with_state(ticket, SEAT_USED));
 }
 
 /* Acquire: the next sitter, if this one has lost the seat, may write `visits` after it. Relaxed: a hint for the lender. */
@@ -129,7 +114,6 @@ bool thrum__seat_visit(domain *d, uint32_t ticket)
         return false;
     uint32_t visits = atomic_load_explicit(&seat->visits, memory_order_relaxed);
     atomic_store_explicit(&seat->visits, visits + 1, memory_order_relaxed);
-    go_to_lenders_core(seat);
     return true;
 }
 
@@ -167,7 +151,7 @@ bool thrum__seat_lend(worker *w)
     w->lends = w->kind == WORKER_OWN && move(seat, SEAT_ASKED, SEAT_USED);
     if (!w->lends)
         return false;
-    atomic_store_explicit(&seat->cpu, sched_getcpu(), memory_order_relaxed);
+    thrum__core_leave(w);
     thrum__life_leave(&w->domain->life);
     return true;
 }
@@ -213,4 +197,5 @@ void thrum__seat_await(worker *w)
     }
     atomic_store_explicit(&w->rests, false, memory_order_relaxed);
     w->lends = false;
+    thrum__core_take(w);
 }

@@ -14,7 +14,6 @@ typedef struct seat {
     _Alignas(64) _Atomic uint32_t word;   /* looked at between jobs, changed seldom */
     _Atomic uint32_t bell;                /* a futex: there is something to do for the lender */
     _Atomic(const void *) sitter;         /* while it is away: the address of its thread's thrum__self */
-    _Atomic int cpu;                      /* where the lender was */
     _Alignas(64) _Atomic uint32_t visits; /* by the sitter, which alone writes it, for the lender; wraps around */
 } seat;
 
@@ -28,7 +27,7 @@ bool thrum__seat_ask(struct domain *d);
 /* It is not at work for a while. True: it keeps the seat, and may be back with that ticket. False: nobody had made way yet; the seat is
  * free. */
 bool thrum__seat_pause(struct worker *sitter, uint32_t *ticket);
-/* It is back, on the lender's core if it has not been back before. False: it has been away for too long, and the seat is gone. */
+/* It is back. False: it has been away for too long, and the seat is gone. */
 bool thrum__seat_resume(struct domain *d, uint32_t ticket);
 /* It is about to run one brief job, and away again then: this costs less than to be back and to pause. The lender may take its place back
  * meanwhile. False: it has. */

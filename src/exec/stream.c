@@ -73,7 +73,7 @@ enum { FED_FROM = 1, FED_UP = 4 };
 enum { FED_FROM = 8, FED_UP = 32 };
 #endif
 enum { MORE = 7, MORE_BELOW_NS = 50000 }; /* that a thief takes with the one that it came for */
-enum { CALLS_PER_CLOCK = 16 };
+enum { CALLS_PER_CLOCK = 64 };
 enum { IN_VAIN_MOST = 127 };
 enum { IDLE_PACES = 4, IDLE_NS = 1000000 }; /* for which it waits until something is ready */
 enum { LEARN_NS = 1000000 };
@@ -131,58 +131,24 @@ void thrum__stream_free(thrum__stream *stream)
 
 /* ---- Cores -------------------------------------------------------------------------------------------------------- */
 
-/* A worker that is woken may be put onto the core of the very thread that has woken it, or of another worker, and is left there
- * while that runs jobs, if something of less importance keeps other cores from being idle: the one waits for the other then. So one
- * of those who run jobs says where it is, a guest if there is one, and workers that find themselves there go elsewhere: which is
- * where they are woken the next time. Relaxed: a hint. */
-enum { SEAT_SHIFT = 16, SEAT_CPU = 0xffff };
-
-static uint32_t seat_here(const worker *w)
-{
-    return (uint32_t)(w->index + 1) << SEAT_SHIFT | ((uint32_t)sched_getcpu() & SEAT_CPU);
-}
-
-static bool is_feeders(const domain *d, uint32_t seat)
-{
-    return d->workers[(seat >> SEAT_SHIFT) - 1]->kind == WORKER_FEEDER;
-}
-
-/* Whoever inserts may be elsewhere by now, or asleep: so a worker goes out of its way once, until that one says again where it is. */
-static void make_room(const worker *w, thrum__run *run, uint32_t seat)
-{
-    if (is_feeders(w->domain, seat))
-        atomic_store_explicit(&run->seat, 0, memory_order_relaxed);
-    thrum__leave_core(w);
-}
-
-static void sit_down(const worker *w, thrum__run *run)
-{
-    uint32_t here = seat_here(w), seat = atomic_load_explicit(&run->seat, memory_order_relaxed);
-    if (w->kind == WORKER_GUEST || seat == 0)
-        atomic_store_explicit(&run->seat, here, memory_order_relaxed);
-    else if (seat >> SEAT_SHIFT != here >> SEAT_SHIFT && (seat & SEAT_CPU) == (here & SEAT_CPU))
-        make_room(w, run, seat);
-}
-
-static void stand_up(const worker *w, thrum__run *run)
-{
-    if (atomic_load_explicit(&run->seat, memory_order_relaxed) >> SEAT_SHIFT == (uint32_t)w->index + 1)
-        atomic_store_explicit(&run->seat, 0, memory_order_relaxed);
-}
-
-/* The thread that inserts says where it is. */
+/* The thread that inserts says where it is, for others to be elsewhere (cores.c). */
 static void show_inserter(const thrum__stream *stream)
 {
-    const worker *feeder = stream->feeder;
-    uint32_t seat = atomic_load_explicit(&stream->run->seat, memory_order_relaxed);
-    if (feeder && !stream->alone && (seat == 0 || seat >> SEAT_SHIFT == (uint32_t)feeder->index + 1))
-        atomic_store_explicit(&stream->run->seat, seat_here(feeder), memory_order_relaxed);
+    if (stream->feeder && !thrum__self)
+        thrum__core_mark(stream->feeder);
 }
 
 static void hide_inserter(const thrum__stream *stream)
 {
     if (stream->feeder)
-        stand_up(stream->feeder, stream->run);
+        thrum__core_leave(stream->feeder);
+}
+
+/* Guests come and go. */
+static void leave_core(worker *w)
+{
+    if (w->kind != WORKER_OWN)
+        thrum__core_leave(w);
 }
 
 /* ---- Beginning ---------------------------------------------------------------------------------------------------- */
@@ -200,7 +166,6 @@ static void run_init(thrum__run *run, thrum_handle *handle)
     run->began = 0;
     atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
     atomic_store_explicit(&run->turn, 0, memory_order_relaxed);
-    atomic_store_explicit(&run->seat, 0, memory_order_relaxed);
     atomic_store_explicit(&run->in_order, false, memory_order_relaxed);
     atomic_store_explicit(&run->sharing, RUN_SHARED, memory_order_relaxed);
     atomic_store_explicit(&run->strands, 1, memory_order_release);
@@ -479,7 +444,7 @@ void thrum__stream_work(worker *w, thrum__run *run, thrum_task *first)
     w->root = run->root;
     w->run = run;
     int64_t base = thrum__deque_bottom_owner(&w->deque);
-    sit_down(w, run);
+    thrum__core_take(w);
     if (outer || outer_run) {
         run_from(w, run, first, base);
     } else {
@@ -489,7 +454,7 @@ void thrum__stream_work(worker *w, thrum__run *run, thrum_task *first)
         else
             run_politely(w, run, first, base);
     }
-    stand_up(w, run);
+    leave_core(w);
     w->root = outer;
     w->run = outer_run;
     lower(w, run);
@@ -520,14 +485,12 @@ static bool drain(worker *w, thrum__stream *stream, int64_t enough)
     int64_t count;
     w->root = run->root;
     w->run = run;
-    if (!stream->alone)
-        sit_down(w, run);
+    thrum__core_take(w);
     if (!stream->alone || stream->batches++ % BATCHES_PER_CLOCK == 0)
         count = drain_timed(w, stream, enough);
     else
         count = drain_to(w, stream, enough);
-    if (!stream->alone)
-        stand_up(w, run);
+    leave_core(w);
     w->root = outer;
     w->run = outer_run;
     return count > 0;
@@ -556,6 +519,7 @@ static bool sit(thrum__stream *stream)
     stream->seated = true;
     feeder->spawn.low = thrum__own_stack.limit;
     thrum__self = feeder;
+    thrum__core_take(feeder);
     return true;
 }
 
@@ -588,8 +552,10 @@ static void leave(thrum__stream *stream, worker *w, const worker *self)
 {
     if (w && w == stream->feeder)
         go_away(stream);
-    else if (w && w != self)
+    else if (w && w != self) {
+        thrum__core_leave(w);
         thrum__guest_leave(w);
+    }
 }
 
 /* How long a job takes, or 0: as workers have seen it who came to an end of what they had, or by jobs that were timed. The former may be of
@@ -988,11 +954,11 @@ void thrum__stream_caught_up(thrum__stream *stream, bool success)
 
 /* Whoever has been woken and waits for the very core of the guest, who is about to run jobs, gets it for a moment: to find that it
  * should be elsewhere. */
-static void show_core(thrum__stream *stream, const worker *guest)
+static void show_core(thrum__stream *stream, worker *guest)
 {
     if (thrum__life_look(&stream->ex->cpu.life).searching == 0)
         return;
-    sit_down(guest, stream->run);
+    thrum__core_take(guest);
     if (stream->feeder)
         atomic_store_explicit(&stream->feeder->began_on, sched_getcpu(), memory_order_relaxed);
     sched_yield();
@@ -1031,9 +997,8 @@ void thrum__stream_end(thrum__stream *stream)
     if (stream->feeder)
         thrum__lease_give_up(&stream->feeder->lease);
     thrum__note_awaited(handle, self);
+    hide_inserter(stream);
     worker *w = enter(stream);
-    if (w != stream->feeder)
-        hide_inserter(stream);
     if (w && w != self && w != stream->feeder && !stream->alone)
         show_core(stream, w);
     give_token(stream, w);
@@ -1043,6 +1008,7 @@ void thrum__stream_end(thrum__stream *stream)
         rise(stream);
     else
         leave(stream, w, self);
+    hide_inserter(stream);
     thrum_wait(handle);
 }
 

@@ -283,6 +283,7 @@ void thrum__wake_sleeper(worker *sleeper)
     if (atomic_load_explicit(&sleeper->watches, memory_order_relaxed))
         thrum__sources_call(sleeper);
     offer_place(sleeper->domain);
+    thrum__core_wake(sleeper);
     thrum__unpark(&sleeper->sleep_parker);
 }
 
@@ -298,6 +299,7 @@ void thrum__wake_one(domain *d)
 void thrum__step_aside(worker *w)
 {
     domain *d = w->domain;
+    thrum__core_leave(w);
     if (w->root)
         thrum__door_show_all(w); /* in the middle of a task; outside of one a worker has nothing */
     if (w->borrows) {
@@ -349,6 +351,8 @@ void thrum__enter_anyway(domain *d)
 void thrum__step_back(worker *w)
 {
     thrum__enter_anyway(w->domain);
+    if (w->kind == WORKER_OWN)
+        thrum__core_take(w);
 }
 
 static bool must_make_way(const domain *d)
@@ -457,6 +461,7 @@ void thrum__sleep_counted(worker *w)
 {
     thrum__count_owner(&w->tally.sleeps, 1);
     thrum__park(&w->sleep_parker);
+    thrum__core_woken(w);
     atomic_store_explicit(&w->asleep, false, memory_order_relaxed);
     take_place_back(w->domain);
     /* Release: whoever sees the waking sees the sleep. */
@@ -539,6 +544,7 @@ static void sleep_until_woken(worker *w)
     domain *d = w->domain;
     atomic_store_explicit(&w->asleep, true, memory_order_relaxed);
     bool watches = thrum__sources_claim(w);
+    thrum__core_sleep(w);
     thrum__life_sleep(&d->life, w->index);
     thrum__barrier_heavy();
     if (thrum__work_visible(d))
@@ -601,4 +607,5 @@ void thrum__live(worker *w)
             sleep_until_woken(w);
     }
     thrum__stand_down_busy(w); /* the domain may get other threads, one of which will stand there */
+    thrum__core_leave(w);
 }
