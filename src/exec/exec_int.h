@@ -139,17 +139,19 @@ struct thrum__run {
     const thrum__lanes *lanes;          /* of pipelined runs; else NULL */
     thrum_task **sources;
     size_t count;
-    uint64_t tag;                          /* its number, shifted */
-    size_t divisor;                        /* a take is the rest divided by this */
-    _Atomic uint32_t sharing;              /* enum run_sharing; see door.c */
-    _Atomic bool in_line;                  /* it is alone, and its tasks are run as they were created */
-    bool began_in_line;                    /* it was so when the iteration began */
-    bool has_token;                        /* its sources were put in the open list */
-    bool careful;                          /* some of its tasks are more urgent than others */
-    bool stream;                           /* it has no graph: see stream.c */
-    int64_t began;                         /* when the iteration began; 0: not timed */
-    _Atomic int64_t turn;                  /* when a condition last found nobody else in it, while it was shared */
-    _Atomic bool in_order;                 /* of streams: what becomes ready is run in that order: see goes_in_order */
+    uint64_t tag;             /* its number, shifted */
+    size_t divisor;           /* a take is the rest divided by this */
+    _Atomic uint32_t sharing; /* enum run_sharing; see door.c */
+    _Atomic bool in_line;     /* it is alone, and its tasks are run as they were created */
+    bool began_in_line;       /* it was so when the iteration began */
+    bool has_token;           /* its sources were put in the open list */
+    bool careful;             /* some of its tasks are more urgent than others */
+    bool stream;              /* it has no graph: see stream.c */
+    int64_t began;            /* when the iteration began; 0: not timed */
+    _Atomic int64_t turn;     /* when a condition last found nobody else in it, while it was shared */
+    _Atomic bool in_order;    /* of streams: what is ready is run in the order of insertion: goes_in_order */
+    thrum__post *ready;       /* domain->lock; a heap of posts in order, for which one stands in a list: */
+    thrum__post stand_in;
     thrum__run *outer_alone;               /* in its worker's list of runs that are its alone */
     thrum__run *next_open, *previous_open; /* domain->lock */
     thrum__run *next_free;                 /* ex->lock */

@@ -17,7 +17,10 @@
  *   2. A post is in one list at a time. It is part of the task's terms or of what holds its events, so posting needs no
  *      memory. In a loop a task may become ready again while it is posted. That is counted in its state, and whoever takes
  *      the post sends it again.
- *   3. A worker of another domain than the first has only tasks in hand that are pinned to its domain. What comes behind
+ *   3. Posts of a run that are to be taken in an order (streams: stream.c) are in a heap of the run. While there are some the run's
+ *      stand-in, a post without a task, is in the list of those without priority, in their place. Whoever comes to it takes the first
+ *      of the heap, and the stand-in goes behind all others.
+ *   4. A worker of another domain than the first has only tasks in hand that are pinned to its domain. What comes behind
  *      such a task is special, for freezing has seen to it, and is sent home if it is not of the same domain.
  *
  * Orders: lists change under the domain's lock. The counts are read without it; raising `waiting` is sequentially
@@ -28,6 +31,7 @@
 #include "exec/exec_int.h"
 
 #include "base/alloc.h"
+#include "conc/pairing.h"
 #include "sys/barrier.h"
 
 #include <limits.h>
@@ -68,6 +72,55 @@ static void note_taken(const thrum__post *post)
         atomic_fetch_add_explicit(&thrum__terms_of(post->task)->state, THRUM__BACK - THRUM__AWAY, memory_order_relaxed);
 }
 
+/* Numbers wrap around: those that wait at the same time are near to each other. */
+static bool is_sooner(const void *unused, const thrum__post *a, const thrum__post *b)
+{
+    (void)unused;
+    return (int32_t)(a->order - b->order) < 0;
+}
+
+static thrum__post *child(const thrum__post *post)
+{
+    return post->child;
+}
+
+static void set_child(thrum__post *post, thrum__post *first)
+{
+    post->child = first;
+}
+
+THRUM__PAIRING(ready, thrum__post, next, child, set_child, const void *, is_sooner)
+
+static void add_locked(post_list *list, thrum__post *post)
+{
+    thrum__run *run = post->run;
+    if (!post->in_order) {
+        append_locked(list, post);
+        return;
+    }
+    if (!run->ready) {
+        run->stand_in = (thrum__post){.run = run};
+        append_locked(list, &run->stand_in);
+    }
+    run->ready = ready_add(NULL, run->ready, post);
+}
+
+static bool is_stand_in(const thrum__post *post)
+{
+    return !post->task;
+}
+
+static thrum__post *take_in_order_locked(post_list *list, thrum__post *before, thrum__post *stand_in)
+{
+    thrum__run *run = stand_in->run;
+    thrum__post *first = run->ready;
+    run->ready = ready_rest(NULL, first);
+    unlink_locked(list, before, stand_in);
+    if (run->ready)
+        append_locked(list, stand_in);
+    return first;
+}
+
 /* The oldest that is part of what is awaited, or is a task of the run that is to begin, if one is given. */
 static thrum__post *take_locked(post_list *list, const thrum__run *run, const thrum_handle *awaited)
 {
@@ -79,6 +132,8 @@ static thrum__post *take_locked(post_list *list, const thrum__run *run, const th
     }
     if (!post)
         return NULL;
+    if (is_stand_in(post))
+        return take_in_order_locked(list, before, post);
     unlink_locked(list, before, post);
     note_taken(post);
     return post;
@@ -97,7 +152,7 @@ void thrum__post_put(domain *d, enum post_level level, thrum__post *post)
 {
     _Atomic uint32_t *state = d->workers[0]->ex->threadless ? &thrum__outermost_handle(post->run)->state : NULL;
     thrum__lock_take(&d->lock);
-    append_locked(&d->posts[level], post);
+    add_locked(&d->posts[level], post);
     atomic_fetch_add_explicit(&d->waiting, 1, memory_order_seq_cst);
     worker *sleeper = thrum__wake_later_locked(d);
     thrum__lock_give(&d->lock);

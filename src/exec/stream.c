@@ -6,8 +6,8 @@
  *   The thread that inserts puts ready jobs into the deque of the stream's *feeder*: a worker without a thread, made for its
  *   deque. Thieves ask for what is there, or come and get it, as with any worker (door.c). One thread at a time owns that deque:
  *   whoever inserts, and then whoever drains it, in the wait at the end or where too much has come together.
- *   Workers run jobs. What a job makes ready goes to the deque of the worker that ran it; where jobs are long, to the post, from which
- *   all take the oldest first (goes_in_order).
+ *   Workers run jobs. What a job makes ready goes to the deque of the worker that ran it. Where jobs are long all that is ready is
+ *   posted, and taken in the order of insertion (goes_in_order).
  *
  * Invariants
  *   1. A job that is ready and has not begun is in the feeder's deque, in the deque of a strand, or posted with a strand.
@@ -163,6 +163,7 @@ static void run_init(thrum__run *run, thrum_handle *handle)
     run->count = 0;
     run->has_token = run->careful = false;
     run->stream = true;
+    run->ready = NULL;
     run->began = 0;
     atomic_store_explicit(&run->cursor, 0, memory_order_relaxed);
     atomic_store_explicit(&run->turn, 0, memory_order_relaxed);
@@ -249,6 +250,15 @@ void thrum__stream_let_go(thrum__job_owner *owner)
 
 /* ---- Getting ready ------------------------------------------------------------------------------------------------ */
 
+/* Programs insert jobs in an order that is good for caches, as they would do the work without tasks: what uses the same data is near.
+ * Where jobs are long, all workers together take what is ready in that order. A worker's own stack would begin with the last one, and
+ * end with some that have little to do with each other. For short ones a queue for all costs too much, and those who insert are not
+ * far ahead (seat.c). Relaxed: either is right. */
+static inline bool goes_in_order(const thrum__run *run)
+{
+    return atomic_load_explicit(&run->in_order, memory_order_relaxed);
+}
+
 static enum post_level level_of(const thrum__job *job)
 {
     int32_t priority = thrum__job_priority(job);
@@ -261,7 +271,8 @@ static void post(thrum__job *job)
     thrum_executor *ex = job->owner->ex;
     thrum__post *post = &thrum__job_rest_of(job)->post;
     int32_t pinned = thrum__job_worker(job);
-    *post = (thrum__post){.run = job->owner->run, .task = &job->task};
+    *post = (thrum__post){.run = job->owner->run, .task = &job->task, .order = thrum__job_number(job)};
+    post->in_order = pinned < 0 && thrum__job_priority(job) == 0 && goes_in_order(post->run);
     job->holds_strand = false;
     if (pinned >= 0)
         thrum__post_to(&ex->cpu, pinned, post);
@@ -292,15 +303,6 @@ static inline void push(worker *w, const thrum__run *run, thrum__job *job)
     atomic_signal_fence(memory_order_seq_cst);
     if (__builtin_expect(__atomic_load_n(w->spawn.idle, __ATOMIC_RELAXED) < 0, 0))
         thrum__wake(&w->spawn);
-}
-
-/* Programs insert jobs in an order that is good for caches, as they would do the work without tasks: what uses the same data is near.
- * Long jobs are run in the order in which they have become ready, by all workers together, which is nearly that. A worker's own stack
- * would begin with the last one, and end with some that have little to do with each other. For short ones a queue for all costs too
- * much, and those who insert are not far ahead (seat.c). Relaxed: either is right. */
-static inline bool goes_in_order(const thrum__run *run)
-{
-    return atomic_load_explicit(&run->in_order, memory_order_relaxed);
 }
 
 /* A worker that is at work for the run has a strand; the job needs none of its own then. An urgent one is what that worker does
@@ -815,7 +817,7 @@ bool thrum__stream_run(thrum__stream *stream, thrum__job *job)
 
 void thrum__stream_put_plain(thrum__stream *stream, thrum__job *job)
 {
-    if (!stream->feeder)
+    if (!stream->feeder || goes_in_order(stream->run))
         put_to_post(job);
     else
         push(stream->feeder, stream->run, job);

@@ -26,7 +26,8 @@ typedef struct thrum__job_store {
     thrum__job_chunk *oldest, *newest; /* in use */
     thrum__job_chunk *free;
     size_t free_count;
-    size_t open; /* jobs that are not known to have ended */
+    size_t open;     /* jobs that are not known to have ended */
+    uint32_t number; /* of the next one; wraps around */
 } thrum__job_store;
 
 struct thrum_flow {
@@ -65,13 +66,12 @@ static inline size_t thrum__job_head(size_t accesses)
 /* What it takes, with so many bytes there. No cache line has parts of two jobs, which different cores may have at the same time. */
 static inline size_t thrum__job_bytes(size_t accesses, size_t bytes)
 {
-    return (thrum__job_head(accesses) + bytes + 63) / 64 * 64;
+    return (thrum__job_head(accesses) + bytes + THRUM__JOB_UNIT - 1) / THRUM__JOB_UNIT * THRUM__JOB_UNIT;
 }
 
-/* Where jobs lie side by side this is what they say of themselves. */
 static inline size_t thrum__job_size(const thrum__job *job)
 {
-    return job->task.next;
+    return (job->task.next & UINT32_MAX) * THRUM__JOB_UNIT;
 }
 
 /* Memory for a job of that size: only that, until thrum__store_commit; the next call gives the same. NULL without memory. With the
@@ -88,7 +88,7 @@ static inline thrum__job *thrum__store_reserve(thrum__job_store *store, size_t b
 /* The job is this large, and counts. */
 static inline void thrum__store_commit(thrum__job_store *store, thrum__job *job, size_t bytes)
 {
-    job->task.next = bytes;
+    job->task.next = (uintptr_t)store->number++ << THRUM__JOB_NUMBER_SHIFT | bytes / THRUM__JOB_UNIT;
     atomic_store_explicit(&job->ended, 0, memory_order_relaxed);
     store->newest->used += bytes;
     store->open++;

@@ -58,7 +58,7 @@ typedef struct thrum__job_owner {
  * each line goes from the one to the other and back, or to memory and back if kernels need the caches. What most jobs do not need is
  * behind the accesses (thrum__job_rest). */
 typedef struct thrum__job {
-    thrum_task task;              /* first. `pending` counts what it waits for; `next` is for whoever owns its memory */
+    thrum_task task;              /* first. `pending` counts what it waits for; `next`: see thrum__job_number */
     _Atomic(thrum__edge) waiters; /* those that wait for it, or THRUM__ENDED: see model/order.h */
     const thrum_codelet *codelet;
     thrum__job_owner *owner;
@@ -90,6 +90,15 @@ typedef struct thrum__job_rest {
     thrum__post post;
     thrum__job *next; /* in lists of whoever has it */
 } thrum__job_rest;
+
+/* Where jobs lie side by side in a flow's memory, `next` says of each how large it is, in units of 64 bytes, and above 32 bits which one
+ * of the flow's it is; that wraps around. */
+enum { THRUM__JOB_UNIT = 64, THRUM__JOB_NUMBER_SHIFT = 32 };
+
+static inline uint32_t thrum__job_number(const thrum__job *job)
+{
+    return (uint32_t)(job->task.next >> THRUM__JOB_NUMBER_SHIFT);
+}
 
 static inline thrum__job_rest *thrum__job_rest_of(const thrum__job *job)
 {

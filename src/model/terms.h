@@ -19,6 +19,10 @@ typedef struct thrum__post {
     bool completed; /* it has run: what is left is what comes behind it */
     void *module;   /* then, for a module: its handle */
     bool owned;     /* whoever takes it out frees it */
+    bool
+        in_order; /* it is taken when it is the first of its run's posts of that kind, by `order`, which wraps around */
+    uint32_t order;
+    struct thrum__post *child; /* of those: a heap */
 } thrum__post;
 
 /* AWAY: it is in a list. BACK: it has been taken out, and its worker decides whether it may begin. In the bits above, how

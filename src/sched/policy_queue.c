@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sched/policy_queue.h"
 
+#include "conc/pairing.h"
+
 #include "base/alloc.h"
 #include "base/fault.h"
 
@@ -94,52 +96,18 @@ static bool sooner(const thrum__heap *heap, const thrum_job *a, const thrum_job 
     return heap->by_age ? thrum__older(a, b) : thrum__more_urgent(a, b);
 }
 
-/* Two trees into one; neither is empty, and neither has siblings. */
-static thrum_job *meld(const thrum__heap *heap, thrum_job *a, thrum_job *b)
-{
-    thrum_job *upper = sooner(heap, a, b) ? a : b, *lower = upper == a ? b : a;
-    lower->link = child(upper);
-    set_child(upper, lower);
-    return upper;
-}
-
-/* Siblings into pairs, the last pair first. */
-static thrum_job *meld_pairs(const thrum__heap *heap, thrum_job *siblings)
-{
-    thrum_job *pairs = NULL;
-    while (siblings) {
-        thrum_job *a = siblings, *b = a->link;
-        siblings = b ? b->link : NULL;
-        if (b)
-            a = meld(heap, a, b);
-        a->link = pairs;
-        pairs = a;
-    }
-    return pairs;
-}
-
-static thrum_job *meld_all(const thrum__heap *heap, thrum_job *trees)
-{
-    thrum_job *whole = NULL;
-    while (trees) {
-        thrum_job *tree = trees;
-        trees = tree->link;
-        whole = whole ? meld(heap, whole, tree) : tree;
-    }
-    return whole;
-}
+THRUM__PAIRING(pairing, thrum_job, link, child, set_child, const thrum__heap *, sooner)
 
 void thrum__heap_add(thrum__heap *heap, thrum_job *job)
 {
-    set_child(job, NULL);
-    heap->top = heap->top ? meld(heap, heap->top, job) : job;
+    heap->top = pairing_add(heap, heap->top, job);
 }
 
 thrum_job *thrum__heap_take(thrum__heap *heap)
 {
     thrum_job *job = heap->top;
     if (job)
-        heap->top = meld_all(heap, meld_pairs(heap, child(job)));
+        heap->top = pairing_rest(heap, job);
     return job;
 }
 

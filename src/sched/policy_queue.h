@@ -57,9 +57,8 @@ static inline bool thrum__more_urgent(const thrum_job *a, const thrum_job *b)
     return a->priority != b->priority ? a->priority > b->priority : thrum__older(a, b);
 }
 
-/* A pairing heap (Fredman, Sedgewick, Sleator, Tarjan, 1986), which needs two pointers a job: `link` is the next child
- * of the same parent, `mark` the first child. Adding is O(1), taking O(log n) amortised. On top is the most urgent, the
- * oldest among equals, or `by_age` the oldest. */
+/* Pairing heaps (conc/pairing.h): `link` is the next child of the same parent, `mark` the first child. On top is the most urgent,
+ * the oldest among equals, or `by_age` the oldest. */
 typedef struct thrum__heap {
     thrum_job *top;
     bool by_age;
