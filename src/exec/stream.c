@@ -60,9 +60,9 @@ enum { TIMED_EACH = 32 };                   /* of the times that a worker takes 
 enum { BATCHES_PER_CLOCK = 4 };
 enum { MAKE_WAY_NS = 200000 };
 #ifdef THRUM_CHECKS
-enum { LONG_NS = 5000 }; /* so that tests see both */
+enum { LONG_NS = 5000, LONG_EACH_NS = 1 }; /* so that tests see both */
 #else
-enum { LONG_NS = 200000 }; /* see goes_in_order */
+enum { LONG_NS = 60000, LONG_EACH_NS = 4000 }; /* see goes_in_order; the latter for each worker */
 #endif
 enum { SITTER_NS = 200000, SITTER_PACES = 32 }; /* longer jobs are for others */
 enum { BESIDE_PACES = 4 }; /* those that it runs at once are not longer than so many of the others' */
@@ -181,12 +181,19 @@ static void time_jobs(thrum__stream *stream, bool yes)
         atomic_store_explicit(&stream->owner->times, times, memory_order_relaxed);
 }
 
+/* The more workers there are, the more often they come for a job. */
+static int64_t long_ns(const thrum_executor *ex)
+{
+    int64_t each = (int64_t)ex->cpu.life.limit * LONG_EACH_NS;
+    return each > LONG_NS ? each : LONG_NS;
+}
+
 /* By jobs that were timed. What has been decided stays until it is clearly wrong. Relaxed, and written only where that changes it:
  * whoever makes jobs ready looks there. */
-static void decide_order(thrum__run *run, const thrum__at_once *times)
+static void decide_order(const thrum_executor *ex, thrum__run *run, const thrum__at_once *times)
 {
     bool in_order = atomic_load_explicit(&run->in_order, memory_order_relaxed);
-    bool is_long = thrum__at_once_mean_ns(times) >= (in_order ? LONG_NS / 2 : LONG_NS);
+    bool is_long = thrum__at_once_mean_ns(times) >= (in_order ? long_ns(ex) / 2 : long_ns(ex));
     if (is_long != in_order)
         atomic_store_explicit(&run->in_order, is_long, memory_order_relaxed);
 }
@@ -216,7 +223,7 @@ int thrum__stream_begin(thrum__stream *stream, thrum__job_owner *owner)
     owner->run = run;
     stream->owner = owner;
     time_jobs(stream, stream->feeder);
-    decide_order(run, &stream->at_once);
+    decide_order(stream->ex, run, &stream->at_once);
     show_inserter(stream);
     return 0;
 }
@@ -1044,7 +1051,7 @@ static bool is_timed(worker *w, thrum__at_once *times, const thrum_codelet *code
 static void note_time(const thrum__job *job, thrum__at_once *times, int64_t ns)
 {
     thrum__at_once_note(times, job->codelet, ns);
-    decide_order(job->owner->run, times);
+    decide_order(job->owner->ex, job->owner->run, times);
 }
 
 /* Watched, or timed, or both. */
