@@ -60,7 +60,7 @@ enum { TIMED_EACH = 32 };                   /* of the times that a worker takes 
 enum { BATCHES_PER_CLOCK = 4 };
 enum { MAKE_WAY_NS = 200000 };
 #ifdef THRUM_CHECKS
-enum { LONG_NS = 5000, LONG_EACH_NS = 1 }; /* so that tests see both */
+enum { LONG_NS = 2000, LONG_EACH_NS = 1 }; /* so that tests see both */
 #else
 enum { LONG_NS = 60000, LONG_EACH_NS = 4000 }; /* see goes_in_order; the latter for each worker */
 #endif
