@@ -608,4 +608,5 @@ void thrum__live(worker *w)
     }
     thrum__stand_down_busy(w); /* the domain may get other threads, one of which will stand there */
     thrum__core_leave(w);
+    w->system_id = 0; /* another thread may be this worker later */
 }
