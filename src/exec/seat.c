@@ -145,6 +145,9 @@ void thrum__seat_leave(domain *d)
 
 /* ---- The lender ---------------------------------------------------------------------------------------------------- */
 
+/* Leaving looks whether there is work, as whoever leaves does. Mostly the sitter has taken the place already; but there may have been one
+ * too many meanwhile, and then another worker has gone to sleep and left what it saw to those two. The sitter looks after its stream
+ * alone. */
 bool thrum__seat_lend(worker *w)
 {
     seat *seat = &w->domain->seat;
@@ -152,7 +155,7 @@ bool thrum__seat_lend(worker *w)
     if (!w->lends)
         return false;
     thrum__core_leave(w);
-    thrum__life_leave(&w->domain->life);
+    thrum__leave_place(w->domain);
     return true;
 }
 

@@ -59,11 +59,7 @@ enum { HELP_FROM = 512, HELP_UNTIL = 256 }; /* ready jobs in the feeder's deque 
 enum { TIMED_EACH = 32 };                   /* of the times that a worker takes up jobs */
 enum { BATCHES_PER_CLOCK = 4 };
 enum { MAKE_WAY_NS = 200000 };
-#ifdef THRUM_CHECKS
-enum { LONG_NS = 2000, LONG_EACH_NS = 1 }; /* so that tests see both */
-#else
-enum { LONG_NS = 60000, LONG_EACH_NS = 4000 }; /* see goes_in_order; the latter for each worker */
-#endif
+enum { LONG_EACH_NS = 4000 };                   /* see goes_in_order; for each worker */
 enum { SITTER_NS = 200000, SITTER_PACES = 32 }; /* longer jobs are for others */
 enum { BESIDE_PACES = 4 }; /* those that it runs at once are not longer than so many of the others' */
 /* Ready jobs for each of the others. Few where invariants are checked, so that tests see it change. */
@@ -181,11 +177,13 @@ static void time_jobs(thrum__stream *stream, bool yes)
         atomic_store_explicit(&stream->owner->times, times, memory_order_relaxed);
 }
 
+int64_t thrum__stream_long_ns = 60000;
+
 /* The more workers there are, the more often they come for a job. */
 static int64_t long_ns(const thrum_executor *ex)
 {
     int64_t each = (int64_t)ex->cpu.life.limit * LONG_EACH_NS;
-    return each > LONG_NS ? each : LONG_NS;
+    return each > thrum__stream_long_ns && thrum__stream_long_ns ? each : thrum__stream_long_ns;
 }
 
 /* By jobs that were timed. What has been decided stays until it is clearly wrong. Relaxed, and written only where that changes it:

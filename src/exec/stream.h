@@ -12,6 +12,9 @@
 
 typedef struct thrum__stream thrum__stream;
 
+/* Jobs that take so long on average are run in the order of insertion. Tests change it, before they begin: 0, and all are. */
+extern int64_t thrum__stream_long_ns;
+
 /* NULL without memory. A stream is closed when everything in it has ended. */
 thrum__stream *thrum__stream_new(thrum_executor *ex);
 void thrum__stream_free(thrum__stream *stream);

@@ -3,6 +3,7 @@
  * Random programs on data against a sequential oracle: thousands of seeds, each replayable. See data_programs.h.
  */
 #include "data_programs.h"
+#include "exec/stream.h"
 #include "stress.h"
 
 #include <pthread.h>
@@ -65,13 +66,16 @@ static void check_program(struct stress_course *course, const struct data_progra
     stress_fail(course, program->sentence);
 }
 
-/* One program, or two at once by two threads on handles of their own. */
+/* One program, or two at once by two threads on handles of their own; in one of three where workers steal, in the order of insertion. */
 static void trial(struct stress_course *course, struct setting *settings, size_t count)
 {
     static struct data_program programs[2];
+    static int64_t long_ns;
     struct random random = random_new(course->seed);
     struct setting *setting = &settings[random_below(&random, count)];
     bool own = random_chance(&random, 5), two = random_chance(&random, 15);
+    long_ns = long_ns ? long_ns : thrum__stream_long_ns;
+    thrum__stream_long_ns = random_chance(&random, 33) ? 0 : long_ns;
     thrum_executor *ex = take_executor(setting, own);
     struct follower other = {&programs[1], random_next(&random), ex, setting->config.threadless,
                              random_chance(&random, 15)};
