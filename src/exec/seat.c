@@ -147,7 +147,7 @@ void thrum__seat_leave(domain *d)
 
 /* Leaving looks whether there is work, as whoever leaves does. Mostly the sitter has taken the place already; but there may have been one
  * too many meanwhile, and then another worker has gone to sleep and left what it saw to those two. The sitter looks after its stream
- * alone. */
+ * alone. tests/spin/lend.pml is a model of it. */
 bool thrum__seat_lend(worker *w)
 {
     seat *seat = &w->domain->seat;
