@@ -200,17 +200,6 @@ void thrum__bind_self(enum thrum__bind bind, int index)
     hwloc_bitmap_free(set);
 }
 
-void thrum__move_to_cpu(int cpu)
-{
-    cpu_set_t allowed, there;
-    if (cpu < 0 || cpu >= CPU_SETSIZE || cpu == sched_getcpu() || sched_getaffinity(0, sizeof allowed, &allowed))
-        return;
-    CPU_ZERO(&there);
-    CPU_SET(cpu, &there);
-    if (CPU_ISSET(cpu, &allowed) && sched_setaffinity(0, sizeof there, &there) == 0)
-        sched_setaffinity(0, sizeof allowed, &allowed);
-}
-
 void thrum__change_cpu(void)
 {
     cpu_set_t allowed, others;

@@ -19,7 +19,5 @@ void thrum__bind_self(enum thrum__bind bind, int index);
 /* Moves the calling thread to another processor, if it may run on more than one; afterwards it may run where it might
  * before. */
 void thrum__change_cpu(void);
-/* The same to this one, if it may run there. */
-void thrum__move_to_cpu(int cpu);
 
 #endif
