@@ -55,7 +55,8 @@ static __attribute__((noinline)) int buffer_apart(const thrum__codelet_task *tas
 {
     thrum_data *data = thrum__used_data(task, i);
     enum thrum_mode mode = thrum__used_mode(task, i);
-    if (!data->home.ptr && (mode == THRUM_MODE_R || mode == THRUM_MODE_RW))
+    /* In this order: in other modes another task may be giving it memory just now. */
+    if ((mode == THRUM_MODE_R || mode == THRUM_MODE_RW) && !data->home.ptr)
         return refuse_unread(task, data);
     return thrum__buffer_apart(data, mode, buffer);
 }
