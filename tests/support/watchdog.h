@@ -13,7 +13,9 @@
 #endif
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,7 @@
 
 static char watchdog_hint[256]; /* how to repeat what hung; set by the stress tests */
 static unsigned watchdog_seconds;
+static atomic_bool watchdog_is_there;
 
 static inline void watchdog_say(const char *text)
 {
@@ -31,6 +34,7 @@ static inline void watchdog_say(const char *text)
 static inline void *watchdog_thread(void *signals)
 {
     int signal_number;
+    atomic_store(&watchdog_is_there, true);
     while (sigwait(signals, &signal_number) != 0 || signal_number != SIGALRM)
         ;
     char sentence[512];
@@ -41,7 +45,8 @@ static inline void *watchdog_thread(void *signals)
     return NULL;
 }
 
-/* To be called once, before other threads are made. */
+/* To be called once, before other threads are made. Waits until the thread is there: while it begins a sanitizer may hold locks, which
+ * the child of a fork would never see given back. */
 static inline void watchdog_start(unsigned seconds)
 {
     static sigset_t signals;
@@ -53,6 +58,8 @@ static inline void watchdog_start(unsigned seconds)
     if (pthread_create(&thread, NULL, watchdog_thread, &signals) != 0)
         abort();
     pthread_detach(thread);
+    while (!atomic_load(&watchdog_is_there))
+        sched_yield();
     alarm(seconds);
 }
 
