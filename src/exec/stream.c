@@ -179,11 +179,11 @@ static void time_jobs(thrum__stream *stream, bool yes)
 
 int64_t thrum__stream_long_ns = 60000;
 
-/* The more workers there are, the more often they come for a job. */
+/* The more workers there are, the more often they come for a job. 0: all are long. */
 static int64_t long_ns(const thrum_executor *ex)
 {
-    int64_t each = (int64_t)ex->cpu.life.limit * LONG_EACH_NS;
-    return each > thrum__stream_long_ns && thrum__stream_long_ns ? each : thrum__stream_long_ns;
+    int64_t each = (int64_t)ex->cpu.life.limit * LONG_EACH_NS, least = thrum__stream_long_ns;
+    return least > 0 && least < each ? each : least;
 }
 
 /* By jobs that were timed. What has been decided stays until it is clearly wrong. Relaxed, and written only where that changes it:

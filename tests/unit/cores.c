@@ -127,88 +127,89 @@ static void *sleep_and_wake(void *arg)
     return NULL;
 }
 
-static pthread_t begin_sleeper(struct sleeper *s, domain *d, int cpu)
-{
+/* The test stays on the core `here`; the sleeper has fallen asleep there, or elsewhere. */
+struct bedroom {
+    domain *d;
+    int here;
+    struct sleeper sleeper;
     pthread_t thread;
-    *s = (struct sleeper){.w = made_up(d), .cpu = cpu};
-    sem_init(&s->asleep, 0, 0);
-    sem_init(&s->awake, 0, 0);
-    assert_int_equal(pthread_create(&thread, NULL, sleep_and_wake, s), 0);
-    while (sem_wait(&s->asleep) != 0)
-        continue;
-    return thread;
+};
+
+static int another_core(int but)
+{
+    int cpu = 0;
+    while (cpu == but || !CPU_ISSET((size_t)cpu, &allowed))
+        cpu++;
+    return cpu;
 }
 
-static void end_sleeper(struct sleeper *s, pthread_t thread)
+static worker *fall_asleep(struct bedroom *room, bool elsewhere)
 {
+    ask_allowed();
+    room->d = made_up_domain(true);
+    room->here = sched_getcpu();
+    stay_on(room->here);
+    struct sleeper *s = &room->sleeper;
+    *s = (struct sleeper){.w = made_up(room->d), .cpu = elsewhere ? another_core(room->here) : room->here};
+    sem_init(&s->asleep, 0, 0);
+    sem_init(&s->awake, 0, 0);
+    assert_int_equal(pthread_create(&room->thread, NULL, sleep_and_wake, s), 0);
+    while (sem_wait(&s->asleep) != 0)
+        continue;
+    assert_int_equal(marks(room->d), 0);
+    return s->w;
+}
+
+static void wake_up(struct bedroom *room, int marks_after)
+{
+    struct sleeper *s = &room->sleeper;
     sem_post(&s->awake);
-    pthread_join(thread, NULL);
+    pthread_join(room->thread, NULL);
     assert_true(CPU_EQUAL(&s->after, &allowed)); /* it is bound to nothing */
     assert_false(s->w->sent);
+    assert_int_equal(marks(room->d), marks_after);
     thrum__free(s->w);
     sem_destroy(&s->asleep);
     sem_destroy(&s->awake);
+    stay_anywhere();
+    thrum__free(room->d);
 }
 
 TEST(whoever_fell_asleep_where_the_waker_is_is_sent_elsewhere)
 {
-    struct sleeper s;
-    ask_allowed();
-    domain *d = made_up_domain(true);
-    int here = sched_getcpu();
-    stay_on(here);
-    pthread_t thread = begin_sleeper(&s, d, here);
-    assert_int_equal(marks(d), 0);
-    thrum__core_wake(s.w);
-    assert_true(s.w->sent);
-    assert_int_not_equal(s.w->cpu, here);
-    assert_int_equal(atomic_load(&d->map.busy[s.w->cpu]), 1);
+    struct bedroom room;
+    worker *w = fall_asleep(&room, false);
+    thrum__core_wake(w);
+    assert_true(w->sent);
+    assert_int_not_equal(w->cpu, room.here);
+    assert_int_equal(atomic_load(&room.d->map.busy[w->cpu]), 1);
     cpu_set_t now;
-    assert_int_equal(sched_getaffinity(s.w->system_id, sizeof now, &now), 0);
+    assert_int_equal(sched_getaffinity(w->system_id, sizeof now, &now), 0);
     assert_int_equal(CPU_COUNT(&now), 1);
-    assert_true(CPU_ISSET((size_t)s.w->cpu, &now));
-    end_sleeper(&s, thread);
-    assert_int_equal(marks(d), 0);
-    stay_anywhere();
-    thrum__free(d);
+    assert_true(CPU_ISSET((size_t)w->cpu, &now));
+    wake_up(&room, 0);
 }
 
 TEST(whoever_fell_asleep_on_a_free_core_is_left_there)
 {
-    struct sleeper s;
-    ask_allowed();
-    domain *d = made_up_domain(true);
-    int here = sched_getcpu(), there = 0;
-    while (there == here || !CPU_ISSET((size_t)there, &allowed))
-        there++;
-    stay_on(here);
-    pthread_t thread = begin_sleeper(&s, d, there);
-    thrum__core_wake(s.w);
-    assert_false(s.w->sent);
-    assert_int_equal(s.w->cpu, there);
-    end_sleeper(&s, thread);
-    assert_int_equal(marks(d), 0);
-    stay_anywhere();
-    thrum__free(d);
+    struct bedroom room;
+    worker *w = fall_asleep(&room, true);
+    thrum__core_wake(w);
+    assert_false(w->sent);
+    assert_int_equal(w->cpu, room.sleeper.cpu);
+    wake_up(&room, 0);
 }
 
 TEST(nobody_is_sent_where_all_cores_are_taken)
 {
-    struct sleeper s;
-    ask_allowed();
-    domain *d = made_up_domain(true);
-    int here = sched_getcpu();
-    stay_on(here);
-    pthread_t thread = begin_sleeper(&s, d, here);
+    struct bedroom room;
+    worker *w = fall_asleep(&room, false);
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        atomic_store(&d->map.busy[cpu], 1);
-    thrum__core_wake(s.w);
-    assert_false(s.w->sent);
-    assert_int_equal(s.w->cpu, here);
-    end_sleeper(&s, thread);
-    assert_int_equal(marks(d), CPU_SETSIZE);
-    stay_anywhere();
-    thrum__free(d);
+        atomic_store(&room.d->map.busy[cpu], 1);
+    thrum__core_wake(w);
+    assert_false(w->sent);
+    assert_int_equal(w->cpu, room.here);
+    wake_up(&room, CPU_SETSIZE);
 }
 
 /* ---- An executor's ------------------------------------------------------------------------------------------------- */
