@@ -743,7 +743,7 @@ static void prefetch_neighbours(const thrum__job *job)
     for (uint32_t i = 0; i < job->count; i++) {
         const char *next = (const char *)(job->access[i].data + 1);
         __builtin_prefetch(next, 1);
-        __builtin_prefetch(next + offsetof(thrum_data, home), 0);
+        __builtin_prefetch(next + offsetof(thrum_data, extent), 0);
     }
 }
 

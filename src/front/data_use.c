@@ -112,7 +112,7 @@ int thrum_data_acquire(thrum_data *data, enum thrum_mode mode, void **ptr)
     if (err)
         return err;
     data->acquired = flow;
-    data->acquired_by = job;
+    flow->acquisition = job;
     if (ptr)
         *ptr = data->home.ptr;
     return 0;
@@ -128,7 +128,7 @@ int thrum_data_release(thrum_data *data)
         return thrum__fault(THRUM_EINVAL, "thrum_data_release: %s is not acquired", thrum__data_text(data, room));
     thrum_flow *flow = data->acquired;
     data->acquired = NULL;
-    let_go(flow, data->acquired_by);
+    let_go(flow, flow->acquisition);
     return 0;
 }
 
@@ -153,7 +153,7 @@ static void forget(thrum_data *data)
 {
     thrum__space *space = data->space;
     thrum__favour_take_lock(&space->lock);
-    thrum__order_clear(&data->front);
+    thrum__order_clear(data);
     thrum__favour_give_lock(&space->lock);
     if (space->places)
         thrum__replicas_free(space->places, data);
@@ -167,7 +167,8 @@ static bool is_quiet(const thrum_data *data)
     if (space->places)
         return false;
     thrum__favour_take_lock(&space->lock);
-    bool quiet = thrum__order_is_quiet(&data->front);
+    thrum__fleeting_settle(space);
+    bool quiet = thrum__order_is_quiet(data);
     thrum__favour_give_lock(&space->lock);
     return quiet;
 }

@@ -436,22 +436,29 @@ static size_t arg_bytes(const thrum_item *items, size_t count)
     return bytes;
 }
 
-/* Whether an access of a task without policy needs no second look: the handle is a usable one with memory, nothing that was inserted
- * before forbids it, and it closes no group. */
-static bool is_plain(const thrum__space *space, const thrum_data *data, uint32_t mode)
+/* Whether an access of a task without policy reads or writes a usable handle, and nothing that was inserted before forbids it. */
+static inline bool is_allowed(const thrum__space *space, const thrum_data *data, uint32_t mode)
 {
     return mode - THRUM_MODE_R <= THRUM_MODE_RW - THRUM_MODE_R && data &&
            atomic_load_explicit(&data->kind, memory_order_relaxed) == THRUM__DATA_LIVE && data->space == space &&
-           thrum__access_is_plain(data) && thrum__order_closes_nothing(&data->front, (enum thrum_mode)mode) &&
+           thrum__access_is_plain(data);
+}
+
+/* Whether it needs no second look: there is memory, too, and it closes no group. */
+static bool is_plain(const thrum__space *space, const thrum_data *data, uint32_t mode)
+{
+    return is_allowed(space, data, mode) && thrum__order_closes_nothing(&data->front, (enum thrum_mode)mode) &&
            __atomic_load_n(&data->home.ptr, __ATOMIC_ACQUIRE);
 }
 
-/* What it will look at of the handles, and what the kernel will be given: all at the same time, and while the lock is taken. */
-static void prefetch_handles(const thrum_item *items, size_t count)
+/* What it will look at of the handles, and what the kernel will be given, or will ask if it runs at once: all at the same time, and while
+ * the lock is taken. */
+static inline void prefetch_handles(const thrum_item *items, size_t count, bool at_once)
 {
+    size_t second = at_once ? offsetof(thrum_data, extent) : offsetof(thrum_data, home);
     for (size_t i = 0; i < count; i++) {
         __builtin_prefetch(items[i].ptr, 1);
-        __builtin_prefetch((const char *)items[i].ptr + offsetof(thrum_data, home), 0);
+        __builtin_prefetch((const char *)items[i].ptr + second, 0);
     }
 }
 
@@ -472,8 +479,73 @@ static bool read_plain(const thrum_flow *flow, thrum__job *job, const thrum_item
     return true;
 }
 
-/* NOT_PLAIN: it has to be looked at more closely, and nothing has changed. */
-enum plain_outcome { NOT_PLAIN, PLAIN_WAITS, PLAIN_READY };
+/* ---- Fleeting jobs ------------------------------------------------------------------------------------------------ */
+
+static thrum_flow *flow_of(const thrum__job *job)
+{
+    return (thrum_flow *)((char *)job->owner - offsetof(thrum_flow, owner));
+}
+
+/* The thread whose flow it is runs the job, and does nothing with the flow meanwhile but by the lock. */
+void thrum__fleeting_record(thrum__space *space)
+{
+    thrum__job *job = space->fleeting;
+    space->fleeting = NULL;
+    thrum__store_commit(&flow_of(job)->store, job, thrum__job_bytes(job->count, 0));
+    thrum__order_init(job);
+    thrum__order_insert_plain(job, NULL); /* it is ready, being at work */
+}
+
+static bool is_near(thrum_data *data)
+{
+    if (data->near.ptr)
+        return true;
+    void *ptr = data->layout == THRUM__CSR ? NULL : __atomic_load_n(&data->home.ptr, __ATOMIC_ACQUIRE);
+    data->near_dims = (uint8_t)data->home.dims;
+    data->near.elem = data->home.elem;
+    data->near.ptr = ptr;
+    return ptr != NULL;
+}
+
+static bool names(const thrum__job *job, uint32_t count, const thrum_data *data)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (job->access[i].data == data)
+            return true;
+    return false;
+}
+
+/* Nothing but plain accesses of different handles, with nothing in front of them. It only looks at the handles: what is written to has to
+ * go back to memory. */
+static bool read_fleeting(const thrum__space *space, thrum__job *job, const thrum_item *items, size_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        thrum_data *data = (thrum_data *)(uintptr_t)items[i].ptr;
+        if (!is_allowed(space, data, items[i].kind) || !thrum__order_is_idle(&data->front) || !is_near(data) ||
+            names(job, i, data))
+            return false;
+        job->access[i].data = data;
+        job->access[i].mode = (uint8_t)items[i].kind;
+    }
+    return true;
+}
+
+/* True: the job is fleeting, and is to be run at once. Not inline: most insertions do not come here. */
+static __attribute__((noinline)) bool insert_fleeting(thrum_flow *flow, thrum__job *job, const thrum_codelet *codelet,
+                                                      const thrum_item *items, size_t count)
+{
+    if (!job || count > THRUM__PLAIN_MOST || !read_fleeting(flow->space, job, items, count))
+        return false;
+    job_init(flow, job, THRUM__JOB_CODELET, (uint32_t)count);
+    job->task.fn.plain = thrum__flow_run_fleeting;
+    job->codelet = codelet;
+    flow->space->fleeting = job;
+    flow->count++;
+    return true;
+}
+
+/* NOT_PLAIN: it has to be looked at more closely, and nothing has changed. PLAIN_FLEETS: it is to be run at once. */
+enum plain_outcome { NOT_PLAIN, PLAIN_WAITS, PLAIN_READY, PLAIN_FLEETS };
 
 static enum plain_outcome insert_plain(thrum_flow *flow, const thrum_codelet *codelet, const thrum_item *items,
                                        size_t count, thrum__job **inserted)
@@ -484,6 +556,9 @@ static enum plain_outcome insert_plain(thrum_flow *flow, const thrum_codelet *co
         count--;
     size_t bytes = thrum__job_bytes(count, 0);
     thrum__job *job = thrum__store_reserve(&flow->store, bytes);
+    *inserted = job;
+    if (__builtin_expect(*flow->runs_at_once, 0) && insert_fleeting(flow, job, codelet, items, count))
+        return PLAIN_FLEETS;
     if (!job || !read_plain(flow, job, items, count))
         return NOT_PLAIN;
     job_init(flow, job, THRUM__JOB_CODELET, (uint32_t)count);
@@ -493,7 +568,6 @@ static enum plain_outcome insert_plain(thrum_flow *flow, const thrum_codelet *co
     thrum__store_commit(&flow->store, job, bytes);
     flow->count++;
     thrum__order_init_job(job);
-    *inserted = job;
     return thrum__order_insert_plain(job, hold) ? PLAIN_READY : PLAIN_WAITS;
 }
 
@@ -514,6 +588,18 @@ static inline void put_plain(thrum_flow *flow, thrum__job *job)
         take_back(flow, job);
     else
         thrum__stream_put_plain(flow->stream, job);
+}
+
+/* If it cannot be run here and now, it is a job as any other. */
+static __attribute__((noinline)) void put_fleeting(thrum_flow *flow, thrum__job *job)
+{
+    if (__builtin_expect(thrum__stream_run(flow->stream, job), 1))
+        return;
+    job->task.fn.plain = thrum__flow_run_plain;
+    bool entered = thrum__favour_take(&flow->space->lock);
+    thrum__fleeting_settle(flow->space);
+    thrum__favour_give(&flow->space->lock, entered);
+    thrum__stream_put_plain(flow->stream, job);
 }
 
 /* All that can go wrong does so before anything changes, but for groups that were closed, which does no harm. The items are read
@@ -557,6 +643,7 @@ static inline int enter(thrum_flow *flow)
     if (__builtin_expect(flow->store.open >= flow->room, 0))
         make_room(flow);
     flow->entered = thrum__favour_take(&flow->space->lock);
+    thrum__fleeting_settle(flow->space);
     return 0;
 }
 
@@ -572,7 +659,7 @@ int thrum_insert_items(thrum_flow *flow, const thrum_codelet *codelet, const thr
     if (flow->recording)
         return thrum__record_insert(flow, codelet, items, count);
     if (items)
-        prefetch_handles(items, count);
+        prefetch_handles(items, count, *flow->runs_at_once);
     int err = enter(flow);
     if (err)
         return err;
@@ -583,7 +670,9 @@ int thrum_insert_items(thrum_flow *flow, const thrum_codelet *codelet, const thr
         thrum__flow_unlock(flow);
     } else {
         thrum__favour_give(&flow->space->lock, flow->entered);
-        if (outcome == PLAIN_READY)
+        if (outcome == PLAIN_FLEETS)
+            put_fleeting(flow, job);
+        else if (outcome == PLAIN_READY)
             put_plain(flow, job);
     }
     if (__builtin_expect(err, 0))

@@ -49,6 +49,7 @@ struct thrum_flow {
     uint64_t count;
     thrum__job_store store;
     thrum__job *ready, *last_ready;     /* inserted and ready; while the lock is held */
+    thrum__job *acquisition;            /* its job, where that is all that it is for (data_use.c) */
     struct thrum__recording *recording; /* NULL: tasks run */
 };
 
@@ -125,6 +126,8 @@ void thrum__flow_end_kept(thrum__job *job);
  * nothing else is special. */
 void thrum__flow_run(void *job);
 void thrum__flow_run_plain(void *job);
+/* Of a fleeting one (model/order.h). */
+void thrum__flow_run_fleeting(void *job);
 
 /* Where all data is at home: what a kernel is given for one access, in the calling worker, whose task fails where something is
  * missing; and giving it back. 0 or an error. */
@@ -145,6 +148,14 @@ static inline int thrum__buffer_at_home(thrum_data *data, enum thrum_mode mode, 
 void thrum__combine_at_home(thrum_data *data, bool first);
 
 /* ---- flow.c ------------------------------------------------------------------------------------------------------- */
+
+/* The space's lock has been taken, by somebody who is going to look at fronts: a fleeting job is put into them (model/order.h). */
+void thrum__fleeting_record(thrum__space *space);
+static inline void thrum__fleeting_settle(thrum__space *space)
+{
+    if (__builtin_expect(space->fleeting != NULL, 0))
+        thrum__fleeting_record(space);
+}
 
 /* A flow without a stream: NULL with a sentence. */
 thrum_flow *thrum__flow_alloc(thrum_executor *ex, const char *what);
@@ -206,7 +217,7 @@ int thrum__access_check(const thrum_codelet *codelet, const thrum_data *data, en
 /* The same at a glance: false means that thrum__access_check has to be asked. */
 static inline bool thrum__access_is_plain(const thrum_data *data)
 {
-    return data->front.written && !data->parts && !data->dissolved && !data->overlaps;
+    return data->front.written && !data->in_parts && !data->dissolved && !data->overlaps;
 }
 
 #endif

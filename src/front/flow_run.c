@@ -79,7 +79,7 @@ static void dissolve(thrum__job *job)
     thrum__space *space = flow_of(job)->space;
     thrum__favour_take_lock(&space->lock);
     for (uint32_t i = 1; i < job->count; i++)
-        thrum__order_clear(&job->access[i].data->front);
+        thrum__order_clear(job->access[i].data);
     thrum__favour_give_lock(&space->lock);
     for (uint32_t i = 1; i < job->count; i++) {
         if (space->places)
@@ -240,6 +240,41 @@ void thrum__flow_run_plain(void *arg)
         buffers[i] = job->access[i].data->home;
     thrum__job_call(job, job->codelet->cpu, buffers);
     end_in_order(job);
+}
+
+/* Field by field: a compound literal would be written in pieces and copied in larger ones, which waits for those to be in the cache. */
+static inline void fill_near(thrum_buffer *buffer, thrum_data *data)
+{
+    buffer->ptr = data->near.ptr;
+    buffer->elem = data->near.elem;
+    buffer->extent = data->extent;
+    buffer->stride = data->stride;
+    buffer->dims = data->near_dims;
+    buffer->node = 0;
+    buffer->row_start = NULL;
+    buffer->columns = NULL;
+    buffer->data = data;
+}
+
+/* Whether it still is one: then nobody knows of it, and it has ended. */
+static bool fleets(thrum__space *space, const thrum__job *job)
+{
+    bool entered = thrum__favour_take(&space->lock), still = space->fleeting == job;
+    if (still)
+        space->fleeting = NULL;
+    thrum__favour_give(&space->lock, entered);
+    return still;
+}
+
+void thrum__flow_run_fleeting(void *arg)
+{
+    thrum__job *job = arg;
+    thrum_buffer buffers[THRUM__PLAIN_MOST];
+    for (uint32_t i = 0; i < job->count; i++)
+        fill_near(&buffers[i], job->access[i].data);
+    thrum__job_call(job, job->codelet->cpu, buffers);
+    if (__builtin_expect(!fleets(flow_of(job)->space, job), 0))
+        end_in_order(job);
 }
 
 void thrum__flow_run(void *arg)

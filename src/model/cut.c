@@ -240,6 +240,7 @@ int thrum__data_cut(thrum_data *data, const thrum_cut *cut, const char *what)
         return thrum__fault(THRUM_ENOMEM, "%s: no memory for %zu parts", what, count);
     }
     data->parts = parts;
+    data->in_parts = true;
     data->part_count = count;
     return 0;
 }
@@ -249,6 +250,7 @@ void thrum__data_uncut(thrum_data *data, bool keep)
     thrum_data **parts = data->parts;
     size_t count = data->part_count;
     data->parts = NULL;
+    data->in_parts = false;
     data->part_count = 0;
     if (keep)
         return;

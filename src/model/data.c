@@ -115,10 +115,11 @@ static void drop_contents(thrum_data *data)
         thrum__free(data->home.row_start);
     thrum__free((void *)(uintptr_t)data->custom);
     thrum__free(data->parts);
-    data->home.ptr = data->home.row_start = data->home.columns = NULL;
+    data->home.ptr = data->home.row_start = data->home.columns = data->near.ptr = NULL;
     data->owns_home = data->owns_rows = false;
     data->custom = NULL;
     data->parts = NULL;
+    data->in_parts = false;
     data->part_count = 0;
 }
 

@@ -16,6 +16,7 @@
 #include "sys/favour.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
 
 enum thrum__layout_kind {
     THRUM__VARIABLE,
@@ -35,7 +36,6 @@ struct thrum__access;
 typedef struct thrum__front {
     struct thrum__access *last;    /* the last access that all newer ones wait for; NULL: none that has not ended */
     struct thrum__access *members; /* the newest group after it (readers, commuters or reducers), the newest first */
-    struct thrum__access *scratch; /* accesses that have no order; but the handle must not go before them */
     uint8_t group;                 /* the members' mode; 0: none */
     bool written;                  /* it has content for whoever comes next */
 } thrum__front;
@@ -51,6 +51,7 @@ typedef struct thrum__space {
     thrum__lock commute_lock;           /* see model/order.h */
     thrum__lock home_lock;              /* new memory at home: the main program may need it while a task does */
     uint32_t stamp;                     /* of the newest insertion; wraps around */
+    struct thrum__job *fleeting;        /* see model/order.h */
     thrum_data *first;                  /* live ones */
     thrum_data *gone_first, *gone_last; /* unregistered ones, the oldest first */
     size_t live, gone;
@@ -58,34 +59,49 @@ typedef struct thrum__space {
     thrum_data *scrapped;           /* pieces of it that nobody has used */
 } thrum__space;
 
-/* What an insertion looks at is one cache line, what a kernel is given another. */
+/* What a kernel is given, for whoever inserts a task and runs it at once: from the line that it has looked at anyway. */
+typedef struct thrum__near {
+    void *ptr; /* NULL: not known, or there is more to it (CSR); else as in `home`, where it never changes again */
+    size_t elem;
+} thrum__near;
+
+/* What an insertion looks at is one cache line, what a kernel that runs elsewhere is given another: the first one is written to again and
+ * again, by whoever inserts. */
 struct thrum_data {
     _Alignas(64) _Atomic uint32_t kind; /* THRUM__DATA_LIVE, THRUM__DATA_GONE */
     uint32_t stamp;                     /* of the last insertion that named it: with the space's lock */
-    uint8_t layout;                     /* enum thrum__layout_kind */
-    bool owns_home;                     /* its home's memory was allocated here; with the space's home_lock */
-    bool of_user;                       /* its home was given with it */
-    bool owns_rows;      /* of CSR: row_start was allocated for it alone, being a part: see thrum__data_cut */
-    bool overlaps;       /* a part with a shadow: to be read only */
-    bool dissolved;      /* a part whose partition has ended: with the space's lock */
-    uint8_t index_bytes; /* of CSR */
     thrum__space *space;
     thrum__front front;
-    thrum_data **parts; /* while it is partitioned */
+    thrum__near near;  /* with the space's lock */
+    uint8_t near_dims; /* belongs to it */
+    uint8_t layout;    /* enum thrum__layout_kind */
+    bool owns_home;    /* its home's memory was allocated here; with the space's home_lock */
+    bool of_user;      /* its home was given with it */
+    bool overlaps;     /* a part with a shadow: to be read only */
+    bool dissolved;    /* a part whose partition has ended: with the space's lock */
+    bool in_parts;     /* it is partitioned: `parts` is not NULL */
+    bool of_graphs;    /* a part of a recorded partition: it goes with the last graph that names it */
 
     thrum_buffer home; /* on node 0; ptr is NULL until it has memory. extent and stride are those that follow */
-    size_t bytes;      /* packed */
     size_t extent[THRUM_DIMS_MOST], stride[THRUM_DIMS_MOST];
+    size_t bytes; /* packed */
+    /* Accesses that have no order; but the handle must not go before them. With the space's lock. */
+    struct thrum__access *scratch;
+    thrum_data **parts;         /* while it is partitioned */
+    _Atomic uint32_t in_graphs; /* codelet tasks of graphs that name it */
+    bool owns_rows;             /* of CSR: row_start was allocated for it alone, being a part: see thrum__data_cut */
+    uint8_t index_bytes;        /* of CSR */
+    bool recorded;              /* a flow that records uses it */
+    bool reduced_unwritten;     /* its reducers found no content: with the space's lock */
     size_t packed[THRUM_DIMS_MOST]; /* strides where it is packed: on devices */
     const thrum_layout *custom;     /* a copy, of custom layouts; else NULL */
     char *name;                     /* or NULL */
 
     struct thrum__replicas *replicas;   /* where its content is; NULL: at home, and nowhere else ever */
     struct thrum__reduction *reduction; /* model/reduction.h; NULL: none */
-    bool reduced_unwritten;             /* its reducers found no content: with the space's lock */
-    const struct thrum_flow *reducer;   /* the flow of the newest of them; likewise, and only to be compared */
-    struct thrum_flow *acquired;        /* by the main program, with this job: see front/data_use.c */
-    struct thrum__job *acquired_by;
+    const struct thrum_flow
+        *reducer;                 /* the flow of its newest reducer: with the space's lock, and only to be compared */
+    struct thrum_flow *acquired;  /* by the main program, with a job of this flow: see front/data_use.c */
     struct thrum__job *commuter;  /* the commuting task that has it; with the space's commute_lock */
     struct thrum__job *commuters; /* those that wait for it; likewise */
 
@@ -93,12 +109,12 @@ struct thrum_data {
     size_t offset[THRUM_DIMS_MOST];
     size_t part_count; /* of `parts` */
     thrum_cut cut;
-    _Atomic uint32_t in_graphs; /* codelet tasks of graphs that name it */
-    bool recorded;              /* a flow that records uses it */
-    bool of_graphs;             /* a part of a recorded partition: it goes with the last graph that names it */
 
     thrum_data *next, *previous; /* in the space's lists */
 };
+
+_Static_assert(offsetof(struct thrum_data, home) == 64 && sizeof(thrum_buffer) == 64, "two cache lines");
+_Static_assert(sizeof(struct thrum_data) == 640, "programs have thousands of them");
 
 /* ---- Spaces ------------------------------------------------------------------------------------------------------- */
 

@@ -91,7 +91,7 @@ static void become_last(thrum__front *front, thrum__access *access)
     access->in_front = true;
 }
 
-/* Also for those without an order: `front->scratch`. */
+/* Also for those without an order: `scratch`. */
 static void join_list(thrum__access **list, thrum__access *access)
 {
     access->older = *list;
@@ -121,10 +121,11 @@ static bool is_last_use(const thrum__job *job, const thrum__access *access)
 
 static void insert_access(insertion *i, thrum__access *access)
 {
-    thrum__front *front = &access->data->front;
+    thrum_data *data = access->data;
+    thrum__front *front = &data->front;
     switch ((enum thrum_mode)access->mode) {
     case THRUM_MODE_SCRATCH:
-        join_list(&front->scratch, access);
+        join_list(&data->scratch, access);
         return;
     case THRUM_MODE_W:
     case THRUM_MODE_RW:
@@ -132,8 +133,8 @@ static void insert_access(insertion *i, thrum__access *access)
             wait_for_members(i, &front->members);
         else
             wait_for_last(i, access, front->last);
-        if (__builtin_expect(front->scratch != NULL, 0) && is_last_use(i->job, access))
-            wait_for_members(i, &front->scratch);
+        if (__builtin_expect(is_last_use(i->job, access), 0))
+            wait_for_members(i, &data->scratch);
         become_last(front, access);
         break;
     case THRUM_MODE_R:
@@ -181,7 +182,7 @@ static inline bool insert_quiet(thrum__access *access)
         join_group(front, access);
         return true;
     }
-    if (front->members || front->scratch)
+    if (front->members)
         return false;
     front->last = access;
     front->written = access->in_front = true;
@@ -276,16 +277,18 @@ static bool all_ended(thrum__access *first)
     return !first;
 }
 
-bool thrum__order_is_quiet(const thrum__front *front)
+bool thrum__order_is_quiet(const thrum_data *data)
 {
+    const thrum__front *front = &data->front;
     return (!front->last || has_ended(job_of(front->last))) && front->group != THRUM_MODE_REDUX &&
-           all_ended(front->members) && all_ended(front->scratch);
+           all_ended(front->members) && all_ended(data->scratch);
 }
 
-void thrum__order_clear(thrum__front *front)
+void thrum__order_clear(thrum_data *data)
 {
+    thrum__front *front = &data->front;
     drop_members(front);
-    drop_list(&front->scratch);
+    drop_list(&data->scratch);
     if (front->last)
         front->last->in_front = false;
     front->last = NULL;
@@ -298,7 +301,7 @@ void thrum__order_forget_access(thrum__access *access)
         front->last = NULL;
         access->in_front = false;
     } else if (access->mode == THRUM_MODE_SCRATCH) {
-        forget_ended(&front->scratch);
+        forget_ended(&access->data->scratch);
     } else {
         forget_members(front);
     }

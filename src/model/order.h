@@ -19,6 +19,10 @@
  * each of which has one follower only: so the edge lies in the waiting access (`next_in`), or in the member (`next_out`), and inserting
  * allocates nothing. A member is told its follower when the front gives it up: so it has one word for that and for its place there.
  *
+ * A job that is run by whoever inserts it, as it is inserted, and that nothing is in front of, is *fleeting*: no front names it, for it has
+ * ended before anybody could wait for it. Unless somebody inserts meanwhile: the job's own kernel, or another thread. So the space names
+ * it, and whoever is going to look at fronts has it put into them first (front/flow.c); then it is a job as any other.
+ *
  * Roles
  *   Whoever inserts, with the space's lock held, changes fronts and adds edges. Whoever ends a job takes its list of waiters and
  *   arrives at each. Nobody else touches either.
@@ -28,6 +32,8 @@
  *      replaced without an exchange: only those who hold it add to the list.
  *   2. `pending` of a job is above zero until its insertion is complete: it counts from THRUM__INSERTING down.
  *   3. A front names accesses of jobs whose memory is in use: before that is used again, thrum__order_forget.
+ *   4. While a space has a fleeting job, nothing is in the fronts of that one's handles. It is set, cleared and put into fronts with the
+ *      space's lock held.
  *
  * Orders: the exchange, or store, is a release, and adding an edge, or finding the list gone, an acquire: what the job did happens before
  * what comes later, whether that waits or not. Arriving is acquire and release, as with counters of graphs; the last one to arrive
@@ -68,6 +74,12 @@ static inline bool thrum__order_closes_nothing(const thrum__front *front, enum t
     return front->group == 0 || (front->group == THRUM_MODE_R && mode <= THRUM_MODE_RW);
 }
 
+/* Whether nothing at all is in front of whoever comes next, and nothing has to be forgotten either. */
+static inline bool thrum__order_is_idle(const thrum__front *front)
+{
+    return !front->last && front->group == 0;
+}
+
 /* Puts the job behind what is there. Groups that have to be closed have been, by jobs inserted before. True: it is ready now.
  * False: whoever makes it ready is told so by thrum__order_end. If one of those that it waits for has another owner, `foreign` is
  * called before the insertion is complete. With the space's lock. */
@@ -83,10 +95,10 @@ typedef void thrum__ready_fn(thrum__job *job);
 void thrum__order_end(thrum__job *job, thrum__favour *lock, thrum__ready_fn *ready);
 
 /* Whether all that used the handle has ended, and nothing has to be combined. With the space's lock. */
-bool thrum__order_is_quiet(const thrum__front *front);
+bool thrum__order_is_quiet(const thrum_data *data);
 
 /* All that used the handle has ended, and it is going: no job's memory refers to its front any more. With the space's lock. */
-void thrum__order_clear(thrum__front *front);
+void thrum__order_clear(thrum_data *data);
 
 /* The job has ended, and its memory is going to be used again: no front names it any more. With the space's lock. */
 void thrum__order_forget_access(thrum__access *access);

@@ -1,30 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "sched/at_once.h"
 
-/* Of those that are shorter one in so many is timed, and counts for all. A prime: programs go by blocks of 2, 4 or 8. */
-enum { TIMED_EACH = 29, TIMED_ALL_NS = 4000 };
 enum { INSERTING_NS = 1000 }; /* no more than that for a job is taken for insertions */
 enum { FIRST_PAUSE = 16, PAUSE_MOST = 1024 };
 enum { WAKING_NS = 1000000 }; /* for whoever is to run what is left */
 
 /* ---- Codelets ----------------------------------------------------------------------------------------------------- */
 
-static int64_t ns_of(const thrum__known_codelet *known)
+uint32_t thrum__at_once_search(const thrum__at_once *once, const void *codelet, uint32_t first)
 {
-    return atomic_load_explicit(&known->ns, memory_order_relaxed);
-}
-
-static bool is_of(const thrum__known_codelet *known, const void *codelet)
-{
-    return atomic_load_explicit(&known->codelet, memory_order_relaxed) == codelet;
-}
-
-/* Where the codelet is, or else where there is room for it: a free one, or its first. Codelets mostly lie side by side, so that
- * neighbours differ in these bits. */
-static uint32_t room_of(const thrum__at_once *once, const void *codelet)
-{
-    uintptr_t address = (uintptr_t)codelet;
-    uint32_t first = (uint32_t)(address >> 4 ^ address >> 7) % THRUM__KNOWN_CODELETS, at = first;
+    uint32_t at = first;
     do {
         const void *there = atomic_load_explicit(&once->known[at].codelet, memory_order_relaxed);
         if (__builtin_expect(there == codelet, 1) || !there)
@@ -32,22 +17,6 @@ static uint32_t room_of(const thrum__at_once *once, const void *codelet)
         at = (at + 1) % THRUM__KNOWN_CODELETS;
     } while (at != first);
     return first;
-}
-
-/* Whether all are timed. */
-static bool is_long(int64_t ns)
-{
-    return ns == 0 || ns >= TIMED_ALL_NS;
-}
-
-bool thrum__at_once_times(thrum__at_once *once, const void *codelet)
-{
-    thrum__known_codelet *known = &once->known[room_of(once, codelet)];
-    if (!is_of(known, codelet) || is_long(ns_of(known)))
-        return true;
-    uint32_t calls = atomic_load_explicit(&known->calls, memory_order_relaxed) + 1;
-    atomic_store_explicit(&known->calls, calls, memory_order_relaxed);
-    return calls % TIMED_EACH == 0;
 }
 
 static void raise_spent(thrum__at_once *once, int64_t ns, int jobs)
@@ -66,29 +35,15 @@ static int64_t mixed(int64_t known, int64_t ns)
 
 void thrum__at_once_note(thrum__at_once *once, const void *codelet, int64_t ns)
 {
-    thrum__known_codelet *known = &once->known[room_of(once, codelet)];
+    thrum__known_codelet *known = &once->known[thrum__at_once_room(once, codelet)];
     if (ns <= 0)
         ns = 1;
-    bool same = is_of(known, codelet);
-    int64_t before = same ? ns_of(known) : 0;
-    raise_spent(once, ns, is_long(before) ? 1 : TIMED_EACH);
+    bool same = thrum__known_is_of(known, codelet);
+    int64_t before = same ? thrum__known_ns(known) : 0;
+    raise_spent(once, ns, thrum__known_is_long(before) ? 1 : THRUM__TIMED_EACH);
     if (!same)
         atomic_store_explicit(&known->codelet, codelet, memory_order_relaxed);
     atomic_store_explicit(&known->ns, mixed(before, ns), memory_order_relaxed);
-}
-
-/* Read in the other order than written, and a wrong answer would be an estimate still. */
-int64_t thrum__at_once_ns(const thrum__at_once *once, const void *codelet)
-{
-    const thrum__known_codelet *known = &once->known[room_of(once, codelet)];
-    int64_t ns = ns_of(known);
-    return is_of(known, codelet) ? ns : 0;
-}
-
-bool thrum__at_once_is_brief(const thrum__at_once *once, const void *codelet)
-{
-    int64_t ns = thrum__at_once_ns(once, codelet);
-    return ns > 0 && ns < THRUM__BRIEF_NS;
 }
 
 /* ---- Deciding ----------------------------------------------------------------------------------------------------- */

@@ -53,18 +53,70 @@ typedef struct thrum__at_once {
     uint32_t pause, pauses; /* looks until it tries again, and how many it was the last time */
 } thrum__at_once;
 
+/* ---- Codelets: inline, since it is asked for every job -------------------------------------------------------------- */
+
+/* Of those that are shorter one in so many is timed, and counts for all. A prime: programs go by blocks of 2, 4 or 8. */
+enum { THRUM__TIMED_EACH = 29, THRUM__TIMED_ALL_NS = 4000 };
+
+static inline int64_t thrum__known_ns(const thrum__known_codelet *known)
+{
+    return atomic_load_explicit(&known->ns, memory_order_relaxed);
+}
+
+static inline bool thrum__known_is_of(const thrum__known_codelet *known, const void *codelet)
+{
+    return atomic_load_explicit(&known->codelet, memory_order_relaxed) == codelet;
+}
+
+/* Whether all jobs that take so long are timed; 0: it is not known. */
+static inline bool thrum__known_is_long(int64_t ns)
+{
+    return ns == 0 || ns >= THRUM__TIMED_ALL_NS;
+}
+
+/* Where the codelet is, or else where there is room for it: a free one, or its first. Codelets mostly lie side by side, so that
+ * neighbours differ in these bits. */
+uint32_t thrum__at_once_search(const thrum__at_once *once, const void *codelet, uint32_t first);
+static inline uint32_t thrum__at_once_room(const thrum__at_once *once, const void *codelet)
+{
+    uintptr_t address = (uintptr_t)codelet;
+    uint32_t first = (uint32_t)(address >> 4 ^ address >> 7) % THRUM__KNOWN_CODELETS;
+    if (__builtin_expect(thrum__known_is_of(&once->known[first], codelet), 1))
+        return first;
+    return thrum__at_once_search(once, codelet, first);
+}
+
 /* A job of the codelet is about to be called: whether to time it. */
-bool thrum__at_once_times(thrum__at_once *once, const void *codelet);
+static inline bool thrum__at_once_times(thrum__at_once *once, const void *codelet)
+{
+    thrum__known_codelet *known = &once->known[thrum__at_once_room(once, codelet)];
+    if (!thrum__known_is_of(known, codelet) || thrum__known_is_long(thrum__known_ns(known)))
+        return true;
+    uint32_t calls = atomic_load_explicit(&known->calls, memory_order_relaxed) + 1;
+    atomic_store_explicit(&known->calls, calls, memory_order_relaxed);
+    return calls % THRUM__TIMED_EACH == 0;
+}
+
 void thrum__at_once_note(thrum__at_once *once, const void *codelet, int64_t ns);
 
-/* How long the codelet's jobs take; 0: none is known to have ended. */
-int64_t thrum__at_once_ns(const thrum__at_once *once, const void *codelet);
+/* How long the codelet's jobs take; 0: none is known to have ended. Read in the other order than written, and a wrong answer would be an
+ * estimate still. */
+static inline int64_t thrum__at_once_ns(const thrum__at_once *once, const void *codelet)
+{
+    const thrum__known_codelet *known = &once->known[thrum__at_once_room(once, codelet)];
+    int64_t ns = thrum__known_ns(known);
+    return thrum__known_is_of(known, codelet) ? ns : 0;
+}
 
 /* How long one takes on average, of all that were timed; 0: none was. */
 int64_t thrum__at_once_mean_ns(const thrum__at_once *once);
 
 /* Rule 1. */
-bool thrum__at_once_is_brief(const thrum__at_once *once, const void *codelet);
+static inline bool thrum__at_once_is_brief(const thrum__at_once *once, const void *codelet)
+{
+    int64_t ns = thrum__at_once_ns(once, codelet);
+    return ns > 0 && ns < THRUM__BRIEF_NS;
+}
 
 /* After so many insertions since the last look. It takes some looks in a row to change: any may have been interrupted. CATCH_UP: running at once would be right, but jobs that were inserted before have to
  * end first; tell by thrum__at_once_caught_up whether they have. */
