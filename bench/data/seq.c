@@ -61,7 +61,7 @@ cholesky_runtime *cholesky_begin(const cholesky *c, int workers)
     return runtime;
 }
 
-static void do_step(cholesky_step step, void *ctx)
+static inline CHOLESKY_INLINE void do_step(cholesky_step step, void *ctx)
 {
     cholesky_do(ctx, step);
 }

@@ -255,7 +255,7 @@ static int priority_for(const cholesky_runtime *runtime, cholesky_step step)
     return priority < runtime->least ? runtime->least : priority > runtime->most ? runtime->most : priority;
 }
 
-static void insert_step(cholesky_step step, void *ctx)
+static inline CHOLESKY_INLINE void insert_step(cholesky_step step, void *ctx)
 {
     cholesky_runtime *runtime = ctx;
     int priority = priority_for(runtime, step);

@@ -99,7 +99,7 @@ static const thrum_codelet gemm = {.name = "gemm", .cpu = run_gemm};
 #define URGENCY(c, step) THRUM_NONE
 #endif
 
-static void insert_step(cholesky_step step, void *ctx)
+static inline CHOLESKY_INLINE void insert_step(cholesky_step step, void *ctx)
 {
     cholesky_runtime *r = ctx;
     thrum_data *tile = r->handles[cholesky_index(step.i, step.j)];
