@@ -7,21 +7,26 @@
 #include <string.h>
 
 /* So many that a run takes some tenths of a second, and that data is larger than most caches, as that of an application is. */
-enum { TILES = 28, BLOCKS = 4, STEPS = 2 };
+enum { TILES = 28, BLOCKS = 4, STEPS = 8 };
 
 static int extent(const struct anchor *a)
 {
     return a->tile * (a->app == ANCHOR_LIFE ? BLOCKS : TILES);
 }
 
-static const char policy[] = "prio";
+/* Where workers differ, and data moves, it is up to the policy how much. */
+static const char *policy_of(const struct anchor *a)
+{
+    return a->where == ANCHOR_BOTH ? "dmda" : "prio";
+}
 
 const char *sim_anchor_verb(enum anchor_app app)
 {
     return app == ANCHOR_LIFE ? "life" : "cholesky";
 }
 
-static const char *const devices[] = {[ANCHOR_CORE] = NULL, [ANCHOR_CORES] = NULL, [ANCHOR_DEVICE] = "cpu:1,emu:1"};
+static const char *const devices[] = {
+    [ANCHOR_CORE] = NULL, [ANCHOR_CORES] = NULL, [ANCHOR_DEVICE] = "cpu:1,emu:1", [ANCHOR_BOTH] = "cpu:1,emu:1"};
 
 static char **add(char **to, const char *first, const char *second)
 {
@@ -42,10 +47,10 @@ void sim_anchor_words(const struct anchor *a, char *words[ANCHOR_WORDS], char nu
     bool life = a->app == ANCHOR_LIFE;
     char **at = add(words, "thrum", sim_anchor_verb(a->app));
     memset(at, 0, (ANCHOR_WORDS - 2) * sizeof *at);
-    at = add(add(at, "--json", "--no-check"), "--policy", policy);
+    at = add(add(at, "--json", "--no-check"), "--policy", policy_of(a));
     at = add(at, "--n", number(numbers[0], extent(a)));
     at = add(at, life ? "--block" : "--tile", number(numbers[1], a->tile));
-    at = add(at, "--repeat", "3"); /* the first one pays for new memory */
+    at = add(at, "--repeat", "5"); /* the first one pays for new memory, and others may be disturbed */
     if (life)
         at = add(at, "--steps", number(numbers[2], STEPS));
     if (devices[a->where])
@@ -81,7 +86,7 @@ double sim_anchor_simulate(const struct anchor *a, const thrum_machine *machine)
 {
     thrum_machine *copy = thrum_machine_copy(machine);
     thrum_workload *workload = workload_of(a);
-    thrum_sim sim = {.machine = copy, .workload = workload, .policy = policy, .seed = 1, .ahead = 1};
+    thrum_sim sim = {.machine = copy, .workload = workload, .policy = policy_of(a), .seed = 1, .ahead = 1};
     thrum_sim_result *result = NULL;
     double seconds = -1;
     if (copy && workload && set_workers(a, copy) == 0 && thrum_simulate(&sim, &result) == 0) {

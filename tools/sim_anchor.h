@@ -10,8 +10,8 @@
 
 #include <stdbool.h>
 
-/* Where it runs: on a core, on all cores, on an emulated device. */
-enum anchor_where { ANCHOR_CORE, ANCHOR_CORES, ANCHOR_DEVICE };
+/* Where it runs: on a core, on all cores, on an emulated device, on a core and a device. */
+enum anchor_where { ANCHOR_CORE, ANCHOR_CORES, ANCHOR_DEVICE, ANCHOR_BOTH };
 
 enum anchor_app { ANCHOR_CHOLESKY, ANCHOR_LIFE, ANCHOR_APPS };
 

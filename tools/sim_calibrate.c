@@ -14,11 +14,14 @@
  * What a task costs besides its kernel is measured with flows of tasks that do next to nothing (sim_flow.h), with few accesses and
  * with many. In timing mode kernels take what the machine `timing` says: only these costs are looked for.
  *
- * Last, Cholesky and life run as a whole, with that tile, on one worker of each kind and on all cores (sim_anchor.h). What a core does there
+ * Last, Cholesky and life run as a whole, with that tile, on one worker of each kind, on all cores, and on a core and a device (sim_anchor.h). What a core does there
  * outside of kernels says how much more tasks cost in a run, where nothing of what the runtime needs is in a near cache. The description is
- * simulated doing the same as the runs, and times of kernels, their crowding on cores, and what a device's new memory takes are changed until
+ * simulated doing the same as the runs, and times of kernels, their crowding on cores, what copies and a device's new memory take are changed until
  * both take equally long. So a computer's speed, which may change from second to second, is that which a run sees, and caches are what
  * they are in a run. An emulated device's kernels are the processor's own, as fast, and crowd others as much.
+ *
+ * All of that is measured several times, and the least counts: others on the same host make things longer, for seconds or for a minute, and
+ * never shorter.
  *
  * Kernels and applications run in processes of their own (this program as `thrum cholesky`, ...).
  */
@@ -42,7 +45,8 @@
 #include <unistd.h>
 
 enum { SHAPES = 160, QR_TILES = 8, LARGE_LEAST = 6 };
-enum { RUNS = 8, QUICK_RUNS = 3 }; /* of each flow */
+enum { SWEEPS = 4, QUICK_SWEEPS = 1 }; /* through all that is measured */
+enum { RUNS = 3 };                     /* of each flow */
 enum kind { CPU, EMU, KINDS };
 enum { FEW = 3, MANY = 34, LAYERS = 3 }; /* accesses: of Cholesky's tasks, of life's; layers of life's scratch memory */
 
@@ -52,6 +56,14 @@ struct shape {
     double work, bytes, read, seconds;
 };
 
+/* What was measured of a whole run: the time of its best pass, and, if one worker did all, what a task took outside of kernels in the
+ * median one. */
+struct anchor_run {
+    double seconds, other;
+};
+
+enum anchor_number { CHOLESKY_CORE, LIFE_CORE, CHOLESKY_CORES, LIFE_CORES, CHOLESKY_BOTH, LIFE_DEVICE, ANCHORS };
+
 struct measured {
     int tile, cores;
     bool quick, timing;
@@ -59,12 +71,20 @@ struct measured {
     int count;
     double fresh, scratch, copy;  /* of a device's memory, for each byte; of whoever asks for a copy */
     double word_copy, block_copy; /* how long a copy takes: of a few bytes, of a block of life */
-    /* From whole runs, by application: how many times as long its kernels take as they did alone, and by how much each other worker
-     * makes that longer. */
-    double slow[ANCHOR_APPS], crowd[ANCHOR_APPS];
+    double moved;                 /* what each byte of copies takes from workers */
+    /* From whole runs, by application: what each byte of a kernel's data takes longer than it did alone, where it was in a cache; or else
+     * how many times as long kernels take; and by how much each other worker makes that longer. */
+    double cold[ANCHOR_APPS], slow[ANCHOR_APPS], crowd[ANCHOR_APPS];
     /* Of a task beside its kernel: on one core, on all, on an emulated device. */
-    struct flow_costs few, many, few_device, many_device, beside_one, beside_two;
+    struct flow_costs few, many, few_device, many_device, with_scratch, beside_one, beside_two;
+    struct anchor_run runs[ANCHORS];
 };
+
+/* The least so far; 0: there was none. */
+static double lesser(double before, double now)
+{
+    return before > 0 && before < now ? before : now;
+}
 
 struct fit {
     double rate, per_byte, per_read, fixed;
@@ -117,7 +137,7 @@ static bool take_kernel(struct measured *m, const json_t *row)
     shape->work = json_number_value(json_object_get(row, "work"));
     shape->bytes = json_number_value(json_object_get(row, "bytes"));
     shape->read = json_number_value(json_object_get(row, "read"));
-    shape->seconds = json_number_value(json_object_get(row, "seconds"));
+    shape->seconds = lesser(shape->seconds, json_number_value(json_object_get(row, "seconds")));
     return shape->work > 0 && shape->seconds > 0;
 }
 
@@ -130,7 +150,7 @@ static char *number_word(char text[16], int number)
 /* False after a sentence. */
 static bool run_kernels(struct measured *m, const char *folder, const char *verb, const char *tile_option)
 {
-    const char *how = m->quick ? "quick" : "all";
+    const char how[] = "quick";
     char tile[16];
     char *words[WORDS] = {(char *)"thrum",     (char *)(size_t)verb,        (char *)"--kernels",
                           (char *)(size_t)how, (char *)(size_t)tile_option, number_word(tile, m->tile)};
@@ -176,7 +196,7 @@ static void take_qr(struct measured *m, const json_t *rows)
         struct shape *shape = &m->shapes[m->count];
         snprintf(shape->codelet, sizeof shape->codelet, "%s", kernels[i].codelet);
         shape->work = kernels[i].work;
-        shape->seconds = mean_of(rows, kernels[i].codelet);
+        shape->seconds = lesser(shape->seconds, mean_of(rows, kernels[i].codelet));
         m->count += shape->seconds > 0;
     }
 }
@@ -188,7 +208,7 @@ static bool run_qr(struct measured *m, const char *folder)
                           (char *)"--json",    (char *)"--no-check",
                           (char *)"--policy",  (char *)"prio",
                           (char *)"--workers", (char *)"1",
-                          (char *)"--repeat",  (char *)(m->quick ? "1" : "5"),
+                          (char *)"--repeat",  (char *)"1",
                           (char *)"--n",       number_word(n, QR_TILES * m->tile),
                           (char *)"--tile",    number_word(tile, m->tile)};
     char *info[WORDS] = {(char *)"thrum", (char *)"info", (char *)"--models", (char *)"--json"};
@@ -349,7 +369,7 @@ static double fit_two_rates(struct selection *s, double error, double x[UNKNOWNS
         double both[UNKNOWNS] = {0};
         with.limit = sqrt(limit * next);
         double of_both = larger_shapes(s, limit) >= LARGE_LEAST ? fit_terms(&with, both) : INFINITY;
-        if (of_both < (s->limit > 0 ? error : error / 4)) {
+        if (of_both < (s->limit > 0 ? error : error / 3)) {
             error = of_both;
             s->limit = with.limit;
             memcpy(x, both, sizeof both);
@@ -392,12 +412,17 @@ static int apply(thrum_machine *machine, const char *format, ...)
 
 /* ---- What thrum takes ---------------------------------------------------------------------------------------------- */
 
-static bool measure_flow(const struct measured *m, const struct flow_case *it, struct flow_costs *costs)
+static bool measure_flow(const struct flow_case *it, struct flow_costs *costs)
 {
-    if (sim_flow_measure(it, m->quick ? QUICK_RUNS : RUNS, costs))
-        return true;
-    tool_fail(SIM, "%s.", thrum_message(NULL));
-    return false;
+    struct flow_costs now = {0};
+    if (!sim_flow_measure(it, RUNS, &now)) {
+        tool_fail(SIM, "%s.", thrum_message(NULL));
+        return false;
+    }
+    costs->insert = lesser(costs->insert, now.insert);
+    costs->other = lesser(costs->other, now.other);
+    costs->copy = lesser(costs->copy, now.copy);
+    return true;
 }
 
 static size_t block_bytes(const struct measured *m)
@@ -408,28 +433,23 @@ static size_t block_bytes(const struct measured *m)
 enum { WORD = 64 };
 static const char device[] = "cpu:1,emu:1";
 
-static bool run_scratch_flow(struct measured *m)
+static size_t scratch_bytes(const struct measured *m)
 {
-    const size_t room = (size_t)(m->tile + 2) * (size_t)(m->tile + 2) * LAYERS;
-    struct flow_costs costs = {0};
-    if (!measure_flow(m, &(struct flow_case){device, 1, true, false, FEW, WORD, room, 0}, &costs))
-        return false;
-    m->scratch = fmax(0, costs.other - m->few_device.other) / (double)room;
-    return true;
+    return (size_t)(m->tile + 2) * (size_t)(m->tile + 2) * LAYERS;
 }
 
 static bool run_flows(struct measured *m)
 {
     const size_t tile = (size_t)m->tile * (size_t)m->tile * sizeof(double);
-    m->fresh = sim_fresh_measure(tile);
-    m->copy = sim_copy_measure();
-    m->word_copy = sim_link_measure(WORD);
-    m->block_copy = sim_link_measure(block_bytes(m));
-    return measure_flow(m, &(struct flow_case){NULL, 1, false, false, FEW, WORD, 0, 0}, &m->few) &&
-           measure_flow(m, &(struct flow_case){NULL, 1, false, false, MANY, WORD, 0, 0}, &m->many) &&
-           measure_flow(m, &(struct flow_case){device, 1, true, false, FEW, WORD, 0, 0}, &m->few_device) &&
-           measure_flow(m, &(struct flow_case){device, 1, true, false, MANY, WORD, 0, 0}, &m->many_device) &&
-           run_scratch_flow(m);
+    m->fresh = lesser(m->fresh, sim_fresh_measure(tile));
+    m->copy = lesser(m->copy, sim_copy_measure());
+    m->word_copy = lesser(m->word_copy, sim_link_measure(WORD));
+    m->block_copy = lesser(m->block_copy, sim_link_measure(block_bytes(m)));
+    return measure_flow(&(struct flow_case){NULL, 1, false, false, FEW, WORD, 0, 0}, &m->few) &&
+           measure_flow(&(struct flow_case){NULL, 1, false, false, MANY, WORD, 0, 0}, &m->many) &&
+           measure_flow(&(struct flow_case){device, 1, true, false, FEW, WORD, 0, 0}, &m->few_device) &&
+           measure_flow(&(struct flow_case){device, 1, true, false, MANY, WORD, 0, 0}, &m->many_device) &&
+           measure_flow(&(struct flow_case){device, 1, true, false, FEW, WORD, scratch_bytes(m), 0}, &m->with_scratch);
 }
 
 /* In timing mode kernels pretend to take as long as one of a small tile does. */
@@ -440,8 +460,8 @@ static const double pretended = 20e-6;
 static bool run_crowded_flows(struct measured *m)
 {
     static const char one[] = "cpu:1,emu:1;mode=timing", two[] = "cpu:2,emu:1;mode=timing";
-    return measure_flow(m, &(struct flow_case){one, 2, false, true, FEW, WORD, 0, pretended}, &m->beside_one) &&
-           measure_flow(m, &(struct flow_case){two, 3, false, true, FEW, WORD, 0, pretended}, &m->beside_two);
+    return measure_flow(&(struct flow_case){one, 2, false, true, FEW, WORD, 0, pretended}, &m->beside_one) &&
+           measure_flow(&(struct flow_case){two, 3, false, true, FEW, WORD, 0, pretended}, &m->beside_two);
 }
 
 static bool run_timing_flows(struct measured *m)
@@ -449,10 +469,10 @@ static bool run_timing_flows(struct measured *m)
     static const char devices[] = "cpu:1,emu:1;mode=timing";
     m->cores = 3;
     m->copy = sim_copy_measure();
-    return measure_flow(m, &(struct flow_case){devices, 1, false, false, FEW, WORD, 0, pretended}, &m->few) &&
-           measure_flow(m, &(struct flow_case){devices, 1, false, false, MANY, WORD, 0, pretended}, &m->many) &&
-           measure_flow(m, &(struct flow_case){devices, 1, true, false, FEW, WORD, 0, pretended}, &m->few_device) &&
-           measure_flow(m, &(struct flow_case){devices, 1, true, false, MANY, WORD, 0, pretended}, &m->many_device) &&
+    return measure_flow(&(struct flow_case){devices, 1, false, false, FEW, WORD, 0, pretended}, &m->few) &&
+           measure_flow(&(struct flow_case){devices, 1, false, false, MANY, WORD, 0, pretended}, &m->many) &&
+           measure_flow(&(struct flow_case){devices, 1, true, false, FEW, WORD, 0, pretended}, &m->few_device) &&
+           measure_flow(&(struct flow_case){devices, 1, true, false, MANY, WORD, 0, pretended}, &m->many_device) &&
            run_crowded_flows(m);
 }
 
@@ -520,14 +540,15 @@ static int apply_speed(thrum_machine *machine, const struct measured *m, const c
 {
     const char *kind = kind_names[k];
     enum anchor_app app = app_of(codelet);
-    double slow = app < ANCHOR_APPS ? m->slow[app] : 1, crowd = app < ANCHOR_APPS ? m->crowd[app] : 0;
+    bool known = app < ANCHOR_APPS;
+    double slow = known ? m->slow[app] : 1, crowd = known ? m->crowd[app] : 0, cold = known ? m->cold[app] : 0;
     char small[80] = "";
     if (f->small_rate > 0)
         snprintf(small, sizeof small, "small.%s=%.5g:%.3g:%.4fns", kind, f->small_rate / slow, f->small_work,
-                 f->small_per_byte * slow * 1e9);
+                 (f->small_per_byte * slow + cold) * 1e9);
     return apply(machine, "speed %s %s=%.5g %s fixed.%s=%.0fns per-byte.%s=%.4fns per-read.%s=%.4fns crowd.%s=%.3g",
-                 codelet, kind, f->rate / slow, small, kind, f->fixed * slow * 1e9, kind, f->per_byte * slow * 1e9,
-                 kind, f->per_read * slow * 1e9, kind, crowd);
+                 codelet, kind, f->rate / slow, small, kind, f->fixed * slow * 1e9, kind,
+                 (f->per_byte * slow + cold) * 1e9, kind, f->per_read * slow * 1e9, kind, crowd);
 }
 
 static int apply_speeds(thrum_machine *machine, const struct measured *m)
@@ -545,14 +566,20 @@ static int apply_speeds(thrum_machine *machine, const struct measured *m)
 }
 
 /* The device's link as it is seen by small copies and by large ones: its thread has to be woken, and copying itself may take longer than
- * the link that is emulated. That thread needs a processor for as long as bytes take, where workers have them all. */
+ * the link that is emulated. */
+static const double link_latency = 5e-6, link_bandwidth = 8e9;
+
+static double seconds_per_byte(const struct measured *m)
+{
+    double bytes = (double)block_bytes(m), least = fmax(link_latency, m->word_copy);
+    return fmax(1 / link_bandwidth, (m->block_copy - least) / bytes);
+}
+
 static int apply_link(thrum_machine *machine, const struct measured *m)
 {
-    const double latency = 5e-6, bandwidth = 8e9, bytes = (double)block_bytes(m);
-    double least = fmax(latency, m->word_copy), each = fmax(1 / bandwidth, (m->block_copy - least) / bytes);
-    int err =
-        apply(machine, "device emu count=0 memory=1GiB bandwidth=%.4gGB/s latency=%.0fns", 1e-9 / each, least * 1e9);
-    return err ? err : apply(machine, "overhead moved.cpu=%.4fns moved.emu=%.4fns", each * 1e9, each * 1e9);
+    int err = apply(machine, "device emu count=0 memory=1GiB bandwidth=%.4gGB/s latency=%.0fns",
+                    1e-9 / seconds_per_byte(m), fmax(link_latency, m->word_copy) * 1e9);
+    return err ? err : apply(machine, "overhead moved.cpu=%.4fns moved.emu=%.4fns", m->moved * 1e9, m->moved * 1e9);
 }
 
 static int describe_real(thrum_machine *machine, const struct measured *m)
@@ -608,21 +635,18 @@ static int finish(const struct measured *m, const char *path)
 
 /* ---- Whole runs ----------------------------------------------------------------------------------------------------- */
 
-/* What was measured of one: its time, and, if one worker did all, what a task took of that outside of kernels. */
-struct anchor_run {
-    double seconds, other;
-};
-
+/* Others on the same host, whom no counter here shows, make passes longer, by half for some seconds; none is shorter than it should be. */
 static struct anchor_run read_run(const json_t *object)
 {
-    struct anchor_run run = {json_number_value(json_object_get(object, "seconds")), 0};
-    double busy = 0;
+    const json_t *best = json_array_get(json_object_get(object, "samples"), 0); /* they are sorted */
+    struct anchor_run run = {json_number_value(best), 0};
+    double busy = 0, median = json_number_value(json_object_get(object, "seconds"));
     size_t i;
     const json_t *worker;
     json_array_foreach(json_object_get(object, "workers"), i, worker) busy +=
         json_number_value(json_object_get(worker, "busy"));
     double tasks = json_number_value(json_object_get(object, "tasks"));
-    run.other = tasks > 0 ? (run.seconds - busy) / tasks : 0;
+    run.other = tasks > 0 ? (median - busy) / tasks : 0;
     return run;
 }
 
@@ -663,16 +687,34 @@ static bool solve_anchor(const struct measured *m, const struct anchor *a, doubl
     return true;
 }
 
-/* A run, and what is to be changed until a simulation takes as long. */
-static bool match_run(struct measured *m, const char *folder, const struct anchor *a, double *number, double step)
+static struct anchor anchor_of(const struct measured *m, enum anchor_number number)
 {
-    struct anchor_run run = run_anchor(a, folder);
-    return run.seconds > 0 && solve_anchor(m, a, run.seconds, number, step);
+    static const struct {
+        enum anchor_app app;
+        enum anchor_where where;
+    } anchors[] = {[CHOLESKY_CORE] = {ANCHOR_CHOLESKY, ANCHOR_CORE},   [LIFE_CORE] = {ANCHOR_LIFE, ANCHOR_CORE},
+                   [CHOLESKY_CORES] = {ANCHOR_CHOLESKY, ANCHOR_CORES}, [LIFE_CORES] = {ANCHOR_LIFE, ANCHOR_CORES},
+                   [CHOLESKY_BOTH] = {ANCHOR_CHOLESKY, ANCHOR_BOTH},   [LIFE_DEVICE] = {ANCHOR_LIFE, ANCHOR_DEVICE}};
+    return (struct anchor){anchors[number].app, anchors[number].where, m->tile, m->cores};
 }
 
-static struct anchor anchor_of(const struct measured *m, enum anchor_app app, enum anchor_where where)
+static bool run_anchors(struct measured *m, const char *folder)
 {
-    return (struct anchor){app, where, m->tile, m->cores};
+    for (int i = 0; i < ANCHORS; i++) {
+        const struct anchor a = anchor_of(m, i);
+        struct anchor_run run = run_anchor(&a, folder);
+        if (!(run.seconds > 0))
+            return false;
+        m->runs[i] = (struct anchor_run){lesser(m->runs[i].seconds, run.seconds), lesser(m->runs[i].other, run.other)};
+    }
+    return true;
+}
+
+/* What is to be changed until a simulation takes as long as the run did. */
+static bool match(struct measured *m, enum anchor_number anchor, double *number, double step)
+{
+    const struct anchor a = anchor_of(m, anchor);
+    return solve_anchor(m, &a, m->runs[anchor].seconds, number, step);
 }
 
 /* How many times as much as in flows of next to nothing. Kernels on a tile of 128 leave nothing of what the runtime needs in a near cache,
@@ -683,40 +725,45 @@ static double growth(double in_run, double in_flow)
 }
 
 /* Tasks of Cholesky have few accesses, those of life many. */
-static void grow_costs(struct measured *m, const struct anchor_run runs[ANCHOR_APPS])
+static void grow_costs(struct measured *m)
 {
-    double few = growth(runs[ANCHOR_CHOLESKY].other, m->few.other),
-           many = growth(runs[ANCHOR_LIFE].other, m->many.other);
+    double few = growth(m->runs[CHOLESKY_CORE].other, m->few.other),
+           many = growth(m->runs[LIFE_CORE].other, m->many.other);
     m->few.other *= few;
     m->few_device.other *= few;
     m->many.other *= many;
     m->many_device.other *= many;
 }
 
-static bool match_cores(struct measured *m, const char *folder)
+/* Kernels are slower in a run than alone since their data comes from farther away: so that is a matter of bytes. Should they be faster
+ * there, that is a matter of chance. */
+static bool match_core(struct measured *m, enum anchor_app app)
 {
-    struct anchor_run runs[ANCHOR_APPS];
+    enum anchor_number run = app == ANCHOR_LIFE ? LIFE_CORE : CHOLESKY_CORE;
+    return match(m, run, &m->cold[app], 0.01e-9) && (m->cold[app] > 0 || match(m, run, &m->slow[app], 0.05));
+}
+
+static bool match_cores(struct measured *m)
+{
     bool good = true;
-    for (int app = 0; app < ANCHOR_APPS && good; app++) {
-        const struct anchor a = anchor_of(m, app, ANCHOR_CORE);
-        runs[app] = run_anchor(&a, folder);
-        good = runs[app].seconds > 0;
-    }
-    if (good)
-        grow_costs(m, runs);
-    for (int app = 0; app < ANCHOR_APPS && good; app++) {
-        const struct anchor one = anchor_of(m, app, ANCHOR_CORE), all = anchor_of(m, app, ANCHOR_CORES);
-        good = solve_anchor(m, &one, runs[app].seconds, &m->slow[app], 0.05) &&
-               (m->cores == 1 || match_run(m, folder, &all, &m->crowd[app], 0.05));
-    }
+    for (int app = 0; app < ANCHOR_APPS && good; app++)
+        good = match_core(m, app) &&
+               (m->cores == 1 || match(m, app == ANCHOR_LIFE ? LIFE_CORES : CHOLESKY_CORES, &m->crowd[app], 0.05));
     return good;
 }
 
-/* Life has the most data for a device. */
-static bool match_device(struct measured *m, const char *folder)
+/* The link's thread needs a processor for as long as bytes take, which is the workers' where they have them all. But a device's data also
+ * spares a core's cache: by a run it may be less than that, or nothing. */
+static bool match_link(struct measured *m)
 {
-    const struct anchor life = anchor_of(m, ANCHOR_LIFE, ANCHOR_DEVICE);
-    return match_run(m, folder, &life, &m->fresh, 0.05e-9);
+    m->moved = seconds_per_byte(m);
+    return match(m, CHOLESKY_BOTH, &m->moved, 0.05e-9);
+}
+
+/* Life has the most data for a device. */
+static bool match_device(struct measured *m)
+{
+    return match(m, LIFE_DEVICE, &m->fresh, 0.05e-9);
 }
 
 /* Before anything is measured, so that nobody waits for what cannot be written. */
@@ -744,14 +791,24 @@ static int read_tile(const char *text, int *tile)
     return code;
 }
 
+/* Shapes come in the same order each time. */
+static bool sweep(struct measured *m, const char *folder)
+{
+    m->count = 0;
+    return run_kernels(m, folder, "cholesky", "--tile") && run_kernels(m, folder, "life", "--block") &&
+           run_qr(m, folder) && run_flows(m) && run_anchors(m, folder);
+}
+
 static bool measure_real(struct measured *m, const char *folder)
 {
-    bool good = run_kernels(m, folder, "cholesky", "--tile") && run_kernels(m, folder, "life", "--block") &&
-                run_qr(m, folder) && run_flows(m);
+    for (int i = 0; i < (m->quick ? QUICK_SWEEPS : SWEEPS); i++)
+        if (!sweep(m, folder))
+            return false;
     for (int app = 0; app < ANCHOR_APPS; app++)
         m->slow[app] = 1;
-    good = good && match_cores(m, folder) && match_device(m, folder);
-    return good;
+    m->scratch = fmax(0, m->with_scratch.other - m->few_device.other) / (double)scratch_bytes(m);
+    grow_costs(m);
+    return match_cores(m) && match_link(m) && match_device(m);
 }
 
 static int measure_and_write(struct measured *m, const struct sim_calibration *c)

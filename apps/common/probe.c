@@ -40,33 +40,27 @@ static double quantile(const double *numbers, int count, double share)
     return sorted[(int)(share * count)];
 }
 
-/* The whole tile's lower quartile, since who is disturbed takes longer and never less; times the median of what this one is compared
- * with it in the same round. */
-static double seconds_of(const double *alone, const double *of_whole, int rounds)
+/* Who is disturbed takes longer and never less. Not the ratio to the whole tile in the same round: those who share the host's memory
+ * slow down what is large, and hardly what is small. */
+static double seconds_of(const double *rounds, int count)
 {
-    double ratios[ROUNDS_MOST];
-    for (int i = 0; i < rounds; i++)
-        ratios[i] = alone[i] / of_whole[i];
-    return quantile(of_whole, rounds, 0.25) * quantile(ratios, rounds, 0.5);
+    return quantile(rounds, count, 0.1);
 }
 
-static void print_case(const struct app_probe_case *it, const double *alone, const double *of_whole, int rounds)
+static void print_case(const struct app_probe_case *it, const double *rounds, int count)
 {
     printf("    {\"codelet\": \"%s\", \"extents\": [%d, %d, %d], \"work\": %.9g, \"bytes\": %.9g, "
            "\"read\": %.9g, \"seconds\": %.6g}",
            it->codelet, it->extent[0], it->extent[1], it->extent[2], it->work, it->bytes, it->read,
-           seconds_of(alone, of_whole, rounds));
+           seconds_of(rounds, count));
 }
 
 /* `seconds`: [case * rounds + round]. */
 static void print_cases(const struct app_probe *probe, const double *seconds, int rounds)
 {
-    int whole = 0;
     printf("{\n  \"verb\": \"%s\",\n  \"kernels\": [\n", probe->verb);
     for (int i = 0; i < probe->count; i++) {
-        if (probe->cases[i].kernel != probe->cases[whole].kernel)
-            whole = i;
-        print_case(&probe->cases[i], &seconds[i * rounds], &seconds[whole * rounds], rounds);
+        print_case(&probe->cases[i], &seconds[i * rounds], rounds);
         printf("%s\n", i + 1 < probe->count ? "," : "");
     }
     printf("  ]\n}\n");
