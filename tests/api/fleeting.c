@@ -347,7 +347,9 @@ TEST(a_sparse_matrix_has_its_rows)
     assert_non_null(matrix);
     learn(&w);
     sparse_sum = 0;
-    for (int i = 0; i < MANY; i++)
+    assert_int_equal(thrum_insert(w.flow, &adds_rows, THRUM_RW(matrix)), 0);
+    assert_int_equal(thrum_flow_wait(w.flow), 0); /* so that it is known as brief */
+    for (int i = 1; i < MANY; i++)
         assert_int_equal(thrum_insert(w.flow, &adds_rows, THRUM_RW(matrix)), 0);
     assert_int_equal(thrum_flow_wait(w.flow), 0);
     assert_int_equal(sparse_sum, 6 * MANY);
