@@ -14,11 +14,11 @@
  * What a task costs besides its kernel is measured with flows of tasks that do next to nothing (sim_flow.h), with few accesses and
  * with many. In timing mode kernels take what the machine `timing` says: only these costs are looked for.
  *
- * Last, Cholesky and life run as a whole, with that tile, on one worker of each kind, on all cores, and on a core and a device (sim_anchor.h). What a core does there
- * outside of kernels says how much more tasks cost in a run, where nothing of what the runtime needs is in a near cache. The description is
- * simulated doing the same as the runs, and times of kernels, their crowding on cores, what copies and a device's new memory take are changed until
- * both take equally long. So a computer's speed, which may change from second to second, is that which a run sees, and caches are what
- * they are in a run. An emulated device's kernels are the processor's own, as fast, and crowd others as much.
+ * Last, Cholesky and life run as a whole, with that tile, on one worker of each kind, on all cores, and on a core and a device
+ * (sim_anchor.h). What a core does there outside of kernels says how much more tasks cost in a run, where nothing of what the runtime needs
+ * is in a near cache. The description is simulated doing the same as the runs, and what bytes take that kernels touch, their crowding on
+ * cores, and what copies and a device's new memory take are changed until both take equally long. So caches are what they are in a run.
+ * An emulated device's kernels are the processor's own, as fast, and crowd others as much.
  *
  * All of that is measured several times, and the least counts: others on the same host make things longer, for seconds or for a minute, and
  * never shorter.
