@@ -481,17 +481,12 @@ static bool read_plain(const thrum_flow *flow, thrum__job *job, const thrum_item
 
 /* ---- Fleeting jobs ------------------------------------------------------------------------------------------------ */
 
-static thrum_flow *flow_of(const thrum__job *job)
-{
-    return (thrum_flow *)((char *)job->owner - offsetof(thrum_flow, owner));
-}
-
 /* The thread whose flow it is runs the job, and does nothing with the flow meanwhile but by the lock. */
 void thrum__fleeting_record(thrum__space *space)
 {
     thrum__job *job = space->fleeting;
     space->fleeting = NULL;
-    thrum__store_commit(&flow_of(job)->store, job, thrum__job_bytes(job->count, 0));
+    thrum__store_commit(&thrum__flow_of(job)->store, job, thrum__job_bytes(job->count, 0));
     thrum__order_init(job);
     thrum__order_insert_plain(job, NULL); /* it is ready, being at work */
 }

@@ -53,6 +53,11 @@ struct thrum_flow {
     struct thrum__recording *recording; /* NULL: tasks run */
 };
 
+static inline thrum_flow *thrum__flow_of(const thrum__job *job)
+{
+    return (thrum_flow *)((char *)job->owner - offsetof(thrum_flow, owner));
+}
+
 /* Accesses of the most common jobs: see thrum__flow_run_plain. */
 enum { THRUM__PLAIN_MOST = 8 };
 

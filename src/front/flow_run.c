@@ -11,11 +11,6 @@
 
 #include <string.h>
 
-static thrum_flow *flow_of(const thrum__job *job)
-{
-    return (thrum_flow *)((char *)job->owner - offsetof(thrum_flow, owner));
-}
-
 static bool is_empty(const thrum__job *job)
 {
     return job->kind == THRUM__JOB_JOIN || job->kind == THRUM__JOB_FETCH;
@@ -50,7 +45,7 @@ static void end_at_once(thrum__job *job)
 /* It has all that it needs. */
 static void go(thrum__job *job)
 {
-    thrum__places *places = flow_of(job)->space->places;
+    thrum__places *places = thrum__flow_of(job)->space->places;
     if (places && job->kind != THRUM__JOB_JOIN)
         thrum__place_push(places, job);
     else if (is_empty(job))
@@ -76,7 +71,7 @@ void thrum__flow_ready_at_once(thrum_flow *flow, thrum__job *job)
 /* The parts of a partition that has ended are gone with it. */
 static void dissolve(thrum__job *job)
 {
-    thrum__space *space = flow_of(job)->space;
+    thrum__space *space = thrum__flow_of(job)->space;
     thrum__favour_take_lock(&space->lock);
     for (uint32_t i = 1; i < job->count; i++)
         thrum__order_clear(job->access[i].data);
@@ -93,7 +88,7 @@ static void dissolve(thrum__job *job)
 static void end_in_order(thrum__job *job)
 {
     thrum__job_owner *owner = job->owner;
-    thrum__order_end(job, &flow_of(job)->space->lock, thrum__flow_ready);
+    thrum__order_end(job, &thrum__flow_of(job)->space->lock, thrum__flow_ready);
     bool holds = job->holds_strand;
     atomic_store_explicit(&job->ended, 1, memory_order_release);
     if (holds)
@@ -112,7 +107,7 @@ void thrum__flow_end_kept(thrum__job *job)
 void thrum__flow_ended(thrum__job *job)
 {
     if (job->kept)
-        thrum__promise_keep(flow_of(job)->arrival);
+        thrum__promise_keep(thrum__flow_of(job)->arrival);
     else
         thrum__flow_end_kept(job);
 }
@@ -273,7 +268,7 @@ void thrum__flow_run_fleeting(void *arg)
     for (uint32_t i = 0; i < job->count; i++)
         fill_near(&buffers[i], job->access[i].data);
     thrum__job_call(job, job->codelet->cpu, buffers);
-    if (__builtin_expect(!fleets(flow_of(job)->space, job), 0))
+    if (__builtin_expect(!fleets(thrum__flow_of(job)->space, job), 0))
         end_in_order(job);
 }
 
