@@ -740,11 +740,8 @@ static bool suits_beside(const thrum__stream *stream, const thrum__job *job)
  * insertion looks at can come while this job runs. */
 static void prefetch_neighbours(const thrum__job *job)
 {
-    for (uint32_t i = 0; i < job->count; i++) {
-        const char *next = (const char *)(job->access[i].data + 1);
-        __builtin_prefetch(next, 1);
-        __builtin_prefetch(next + offsetof(thrum_data, extent), 0);
-    }
+    for (uint32_t i = 0; i < job->count; i++)
+        __builtin_prefetch(job->access[i].data + 1, 1);
 }
 
 static bool run_beside(thrum__stream *stream, thrum__job *job)

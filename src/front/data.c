@@ -127,8 +127,8 @@ int thrum_data_describe(const thrum_data *data, thrum_buffer *buffer)
     void *ptr = __atomic_load_n(&data->home.ptr, __ATOMIC_ACQUIRE);
     thrum_buffer home = {.ptr = ptr,
                          .elem = data->home.elem,
-                         .extent = data->extent,
-                         .stride = data->stride,
+                         .extent = data->home.extent,
+                         .stride = data->home.stride,
                          .dims = data->home.dims,
                          .data = (thrum_data *)(uintptr_t)data};
     if (ptr) {

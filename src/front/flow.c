@@ -451,14 +451,14 @@ static bool is_plain(const thrum__space *space, const thrum_data *data, uint32_t
            __atomic_load_n(&data->home.ptr, __ATOMIC_ACQUIRE);
 }
 
-/* What it will look at of the handles, and what the kernel will be given, or will ask if it runs at once: all at the same time, and while
- * the lock is taken. */
+/* What it will look at of the handles, and what the kernel will be given unless it runs at once: all at the same time, and while the lock
+ * is taken. */
 static inline void prefetch_handles(const thrum_item *items, size_t count, bool at_once)
 {
-    size_t second = at_once ? offsetof(thrum_data, extent) : offsetof(thrum_data, home);
     for (size_t i = 0; i < count; i++) {
         __builtin_prefetch(items[i].ptr, 1);
-        __builtin_prefetch((const char *)items[i].ptr + second, 0);
+        if (!at_once)
+            __builtin_prefetch((const char *)items[i].ptr + offsetof(thrum_data, home), 0);
     }
 }
 
@@ -493,13 +493,10 @@ void thrum__fleeting_record(thrum__space *space)
 
 static bool is_near(thrum_data *data)
 {
-    if (data->near.ptr)
+    if (data->near)
         return true;
-    void *ptr = data->layout == THRUM__CSR ? NULL : __atomic_load_n(&data->home.ptr, __ATOMIC_ACQUIRE);
-    data->near_dims = (uint8_t)data->home.dims;
-    data->near.elem = data->home.elem;
-    data->near.ptr = ptr;
-    return ptr != NULL;
+    data->near = data->layout == THRUM__CSR ? NULL : __atomic_load_n(&data->home.ptr, __ATOMIC_ACQUIRE);
+    return data->near != NULL;
 }
 
 static bool names(const thrum__job *job, uint32_t count, const thrum_data *data)

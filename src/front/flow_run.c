@@ -229,8 +229,6 @@ void thrum__flow_run_plain(void *arg)
 {
     thrum__job *job = arg;
     thrum_buffer buffers[THRUM__PLAIN_MOST];
-    for (uint32_t i = 0; i < job->count; i++) /* what kernels ask of shapes comes with the rest */
-        __builtin_prefetch(job->access[i].data->extent);
     for (uint32_t i = 0; i < job->count; i++)
         buffers[i] = job->access[i].data->home;
     thrum__job_call(job, job->codelet->cpu, buffers);
@@ -240,11 +238,12 @@ void thrum__flow_run_plain(void *arg)
 /* Field by field: a compound literal would be written in pieces and copied in larger ones, which waits for those to be in the cache. */
 static inline void fill_near(thrum_buffer *buffer, thrum_data *data)
 {
-    buffer->ptr = data->near.ptr;
-    buffer->elem = data->near.elem;
-    buffer->extent = data->extent;
-    buffer->stride = data->stride;
-    buffer->dims = data->near_dims;
+    const thrum__form *form = data->form;
+    buffer->ptr = data->near;
+    buffer->elem = form->elem;
+    buffer->extent = form->extent;
+    buffer->stride = form->stride;
+    buffer->dims = form->dims;
     buffer->node = 0;
     buffer->row_start = NULL;
     buffer->columns = NULL;

@@ -23,9 +23,9 @@ static int check_dimension(const thrum_data *data, const thrum_cut *cut, uint32_
         return thrum__fault(THRUM_EDATA, "%s: %s[%u] is %zu, but %s has %u dimension%s", what,
                             pieces > 1 ? "pieces" : "shadow", d, pieces > 1 ? pieces : cut->shadow[d],
                             thrum__data_text(data, text), data->home.dims, data->home.dims == 1 ? "" : "s");
-    if (d < data->home.dims && pieces > data->extent[d])
+    if (d < data->home.dims && pieces > data->form->extent[d])
         return thrum__fault(THRUM_EDATA, "%s: %s cannot be cut into pieces[%u] = %zu: dimension %u has %zu elements",
-                            what, thrum__data_text(data, text), d, pieces, d, data->extent[d]);
+                            what, thrum__data_text(data, text), d, pieces, d, data->form->extent[d]);
     return 0;
 }
 
@@ -87,17 +87,17 @@ static void *rebased_rows(const thrum_data *data, size_t first_row, size_t rows)
 static int check_rows(const thrum_data *data, const char *what)
 {
     char text[THRUM__DATA_TEXT];
-    size_t rows = data->extent[1];
+    size_t rows = data->form->extent[1];
     uint64_t last = 0;
     for (size_t i = 0; i <= rows; i++) {
         uint64_t index = index_at(data, i);
         bool wrong = i == 0 ? index != 0 : index < last;
-        if (wrong || (i == rows && index != data->extent[0]))
+        if (wrong || (i == rows && index != data->form->extent[0]))
             return thrum__fault(
                 THRUM_EDATA,
                 "%s: row_start[%zu] of %s is %llu; they begin with 0, do not decrease, and end with the "
                 "number of values, %zu",
-                what, i, thrum__data_text(data, text), (unsigned long long)index, data->extent[0]);
+                what, i, thrum__data_text(data, text), (unsigned long long)index, data->form->extent[0]);
         last = index;
     }
     return 0;
@@ -118,27 +118,26 @@ static struct range piece_of(size_t extent, size_t pieces, size_t number, size_t
     return (struct range){first - before, end + after - (first - before)};
 }
 
-static void place_dense(thrum_data *part, const thrum_data *whole, const struct range *ranges)
+static int place_dense(thrum_data *part, const thrum_data *whole, const struct range *ranges)
 {
     thrum__shape shape = {
         .layout = (enum thrum__layout_kind)whole->layout, .dims = whole->home.dims, .elem = whole->home.elem};
     size_t offset = 0;
     for (uint32_t d = 0; d < whole->home.dims; d++) {
         shape.extent[d] = ranges[d].count;
-        shape.stride[d] = whole->stride[d];
+        shape.stride[d] = whole->form->stride[d];
         part->offset[d] = ranges[d].first;
-        offset += ranges[d].first * whole->stride[d];
+        offset += ranges[d].first * whole->form->stride[d];
     }
-    thrum__data_shape(part, &shape, false);
     part->home.ptr = (char *)whole->home.ptr + offset * whole->home.elem;
+    return thrum__data_shape(part, &shape, false);
 }
 
 static int place_sparse(thrum_data *part, const thrum_data *whole, struct range rows)
 {
     size_t first = index_at(whole, rows.first), values = index_at(whole, rows.first + rows.count) - first;
-    thrum__data_shape_sparse(part, rows.count, values, whole->home.elem, whole->index_bytes);
-    part->home.row_start = rebased_rows(whole, rows.first, rows.count);
-    if (!part->home.row_start)
+    if (thrum__data_shape_sparse(part, rows.count, values, whole->home.elem, whole->index_bytes) ||
+        !(part->home.row_start = rebased_rows(whole, rows.first, rows.count)))
         return THRUM_ENOMEM;
     part->owns_rows = true;
     part->home.ptr = (char *)whole->home.ptr + first * whole->home.elem;
@@ -172,14 +171,12 @@ static thrum_data *make_part(const thrum_data *whole, const size_t *at, bool ove
     if (!part)
         return NULL;
     for (uint32_t d = 0; d < whole->home.dims; d++)
-        ranges[d] = piece_of(whole->extent[d], whole->cut.pieces[d], at[d], whole->cut.shadow[d]);
+        ranges[d] = piece_of(whole->form->extent[d], whole->cut.pieces[d], at[d], whole->cut.shadow[d]);
     part->whole = (thrum_data *)(uintptr_t)whole;
     part->overlaps = overlaps;
     int err = name_part(part, whole, at);
-    if (!err && whole->layout == THRUM__CSR)
-        err = place_sparse(part, whole, ranges[1]);
-    else if (!err)
-        place_dense(part, whole, ranges);
+    if (!err)
+        err = whole->layout == THRUM__CSR ? place_sparse(part, whole, ranges[1]) : place_dense(part, whole, ranges);
     if (!err)
         return part;
     thrum__data_scrap(part);

@@ -115,7 +115,7 @@ static void drop_contents(thrum_data *data)
         thrum__free(data->home.row_start);
     thrum__free((void *)(uintptr_t)data->custom);
     thrum__free(data->parts);
-    data->home.ptr = data->home.row_start = data->home.columns = data->near.ptr = NULL;
+    data->home.ptr = data->home.row_start = data->home.columns = data->near = NULL;
     data->owns_home = data->owns_rows = false;
     data->custom = NULL;
     data->parts = NULL;
@@ -128,6 +128,82 @@ static void drop_all(thrum_data *data)
     for (; data; data = data->next) {
         drop_contents(data);
         thrum__free(data->name);
+    }
+}
+
+/* ---- Forms -------------------------------------------------------------------------------------------------------- */
+
+/* How many of the newest are looked at: tiles of a matrix have four, those at its edges included. Two forms may be equal; that is waste,
+ * and no more. */
+enum { FORMS_TO_LOOK_AT = 8 };
+
+static bool is_form(const thrum__form *a, const thrum__form *b)
+{
+    return a->elem == b->elem && a->dims == b->dims && memcmp(a->extent, b->extent, sizeof a->extent) == 0 &&
+           memcmp(a->stride, b->stride, sizeof a->stride) == 0 && memcmp(a->packed, b->packed, sizeof a->packed) == 0;
+}
+
+static thrum__form *find_form_locked(const thrum__space *space, const thrum__form *like)
+{
+    thrum__form *form = space->forms;
+    for (int i = 1; form && !is_form(form, like); i++)
+        form = i < FORMS_TO_LOOK_AT ? form->next : NULL;
+    return form;
+}
+
+static thrum__form *new_form_locked(thrum__space *space, const thrum__form *like)
+{
+    thrum__form *form = thrum__alloc_aligned(sizeof *form);
+    if (!form)
+        return NULL;
+    *form = *like;
+    form->users = 0;
+    form->previous = NULL;
+    form->next = space->forms;
+    if (space->forms)
+        space->forms->previous = form;
+    space->forms = form;
+    return form;
+}
+
+int thrum__data_set_form(thrum_data *data, const thrum__form *like)
+{
+    thrum__space *space = data->space;
+    thrum__favour_take_lock(&space->lock);
+    thrum__form *form = find_form_locked(space, like);
+    if (!form)
+        form = new_form_locked(space, like);
+    if (form)
+        form->users++;
+    thrum__favour_give_lock(&space->lock);
+    if (!form)
+        return THRUM_ENOMEM;
+    data->form = form;
+    data->home.elem = form->elem;
+    data->home.dims = form->dims;
+    data->home.extent = form->extent;
+    data->home.stride = form->stride;
+    return 0;
+}
+
+/* A gone handle keeps it, since complaints tell what the handle was, until the handle's memory is used again. */
+static void drop_form_locked(thrum_data *data)
+{
+    thrum__form *form = (thrum__form *)(uintptr_t)data->form;
+    data->form = NULL;
+    if (!form || --form->users > 0)
+        return;
+    *(form->previous ? &form->previous->next : &data->space->forms) = form->next;
+    if (form->next)
+        form->next->previous = form->previous;
+    thrum__free(form);
+}
+
+static void forms_free(thrum__form *form)
+{
+    for (thrum__form *next; form; form = next) {
+        next = form->next;
+        thrum__free(form);
     }
 }
 
@@ -201,6 +277,7 @@ void thrum__space_fini(thrum__space *space)
     drop_all(space->first);
     drop_all(space->gone_first);
     slabs_free(space->slabs);
+    forms_free(space->forms);
     *space = (thrum__space){.ex = space->ex};
 }
 
@@ -210,6 +287,8 @@ thrum_data *thrum__data_blank(thrum__space *space)
 {
     thrum__favour_take_lock(&space->lock);
     thrum_data *gone = take_gone_locked(space), *data = gone ? gone : new_memory_locked(space);
+    if (gone)
+        drop_form_locked(gone);
     thrum__favour_give_lock(&space->lock);
     if (!data)
         return NULL;
@@ -218,8 +297,6 @@ thrum_data *thrum__data_blank(thrum__space *space)
     memset(data, 0, sizeof *data);
     data->space = space;
     data->home.data = data;
-    data->home.extent = data->extent;
-    data->home.stride = data->stride;
     return data;
 }
 
@@ -238,6 +315,7 @@ void thrum__data_scrap(thrum_data *data)
     drop_contents(data);
     thrum__free(data->name);
     thrum__favour_take_lock(&space->lock);
+    drop_form_locked(data);
     data->next = space->scrapped;
     space->scrapped = data;
     thrum__favour_give_lock(&space->lock);
@@ -271,7 +349,10 @@ thrum_data *thrum__data_dense(thrum__space *space, const thrum__shape *shape, vo
     thrum_data *data = thrum__data_blank(space);
     if (!data)
         return no_memory(what);
-    thrum__data_shape(data, shape, !ptr);
+    if (thrum__data_shape(data, shape, !ptr)) {
+        thrum__data_scrap(data);
+        return no_memory(what);
+    }
     data->home.ptr = ptr;
     thrum__data_enter(data);
     return data;
@@ -312,11 +393,14 @@ thrum_data *thrum__data_sparse(thrum__space *space, const thrum_buffer *home, si
     thrum_data *data = thrum__data_blank(space);
     if (!data)
         return no_memory(what);
-    if (!thrum__data_shape_sparse(data, home->extent[1], home->extent[0], home->elem, index_bytes)) {
-        thrum__fault(THRUM_EINVAL,
+    int err = thrum__data_shape_sparse(data, home->extent[1], home->extent[0], home->elem, index_bytes);
+    if (err) {
+        thrum__data_scrap(data);
+        if (err == THRUM_ENOMEM)
+            return no_memory(what);
+        thrum__fault(err,
                      "%s: rows (%zu) and values_count (%zu) with elem (%zu) make a size beyond what memory can have",
                      what, home->extent[1], home->extent[0], home->elem);
-        thrum__data_scrap(data);
         return NULL;
     }
     data->home.ptr = home->ptr;
@@ -361,11 +445,10 @@ static thrum_data *new_custom(thrum__space *space, const thrum_layout *layout, s
     if (!data)
         return NULL;
     data->custom = copy_layout(layout);
-    if (!data->custom) {
+    if (!data->custom || thrum__data_shape(data, &(thrum__shape){.layout = THRUM__CUSTOM, .elem = bytes}, true)) {
         thrum__data_scrap(data);
         return NULL;
     }
-    thrum__data_shape(data, &(thrum__shape){.layout = THRUM__CUSTOM, .elem = bytes}, true);
     return data;
 }
 
@@ -396,11 +479,13 @@ static thrum_data *blank_like(const thrum_data *data)
         return NULL;
     thrum__shape shape = {
         .layout = (enum thrum__layout_kind)data->layout, .dims = data->home.dims, .elem = data->home.elem};
-    memcpy(shape.extent, data->extent, sizeof shape.extent);
-    if (data->layout == THRUM__CSR)
-        thrum__data_shape_sparse(like, data->extent[1], data->extent[0], data->home.elem, data->index_bytes);
-    else
-        thrum__data_shape(like, &shape, true);
+    memcpy(shape.extent, data->form->extent, sizeof shape.extent);
+    if (data->layout == THRUM__CSR ? thrum__data_shape_sparse(like, shape.extent[1], shape.extent[0], shape.elem,
+                                                              data->index_bytes)
+                                   : thrum__data_shape(like, &shape, true)) {
+        thrum__data_scrap(like);
+        return NULL;
+    }
     return like;
 }
 
@@ -435,7 +520,7 @@ static void write_extents(const thrum_data *data, char *text, size_t size)
 {
     int used = snprintf(text, size, "a %s of", kinds[data->layout]);
     for (uint32_t d = 0; d < data->home.dims && used < (int)size; d++)
-        used += snprintf(text + used, size - (size_t)used, d ? " x %zu" : " %zu", data->extent[d]);
+        used += snprintf(text + used, size - (size_t)used, d ? " x %zu" : " %zu", data->form->extent[d]);
     if (used < (int)size)
         snprintf(text + used, size - (size_t)used, " elements");
 }
@@ -449,7 +534,7 @@ char *thrum__data_text(const thrum_data *data, char text[THRUM__DATA_TEXT])
     else if (data->home.dims == 0)
         snprintf(text, THRUM__DATA_TEXT, "a variable of %zu bytes", data->bytes);
     else if (data->layout == THRUM__CSR)
-        snprintf(text, THRUM__DATA_TEXT, "a CSR matrix of %zu rows and %zu values", data->extent[1], data->extent[0]);
+        snprintf(text, THRUM__DATA_TEXT, "a CSR matrix of %zu rows and %zu values", data->form->extent[1], data->form->extent[0]);
     else
         write_extents(data, text, THRUM__DATA_TEXT);
     return text;

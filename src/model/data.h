@@ -42,6 +42,17 @@ typedef struct thrum__front {
 
 struct thrum__data_slab;
 
+/* What handles that look alike have in common: one for all of them. Programs mostly have many handles of few shapes; kernels ask for
+ * extents, and find those that all tasks ask for in the core's first cache. It does not change while a handle has it. */
+typedef struct thrum__form {
+    size_t elem;
+    uint32_t dims;
+    uint32_t users; /* handles: with the space's lock */
+    size_t extent[THRUM_DIMS_MOST], stride[THRUM_DIMS_MOST];
+    size_t packed[THRUM_DIMS_MOST]; /* strides where it is packed: on devices */
+    struct thrum__form *next, *previous;
+} thrum__form;
+
 /* All handles of one executor. What workers look at has cache lines that whoever inserts does not write to. */
 typedef struct thrum__space {
     thrum_executor *ex;
@@ -57,13 +68,8 @@ typedef struct thrum__space {
     size_t live, gone;
     struct thrum__data_slab *slabs; /* their memory, the newest first */
     thrum_data *scrapped;           /* pieces of it that nobody has used */
+    thrum__form *forms;             /* of all handles, gone ones too: the newest first */
 } thrum__space;
-
-/* What a kernel is given, for whoever inserts a task and runs it at once: from the line that it has looked at anyway. */
-typedef struct thrum__near {
-    void *ptr; /* NULL: not known, or there is more to it (CSR); else as in `home`, where it never changes again */
-    size_t elem;
-} thrum__near;
 
 /* What an insertion looks at is one cache line, what a kernel that runs elsewhere is given another: the first one is written to again and
  * again, by whoever inserts. */
@@ -72,19 +78,20 @@ struct thrum_data {
     uint32_t stamp;                     /* of the last insertion that named it: with the space's lock */
     thrum__space *space;
     thrum__front front;
-    thrum__near near;  /* with the space's lock */
-    uint8_t near_dims; /* belongs to it */
-    uint8_t layout;    /* enum thrum__layout_kind */
-    bool owns_home;    /* its home's memory was allocated here; with the space's home_lock */
-    bool of_user;      /* its home was given with it */
-    bool overlaps;     /* a part with a shadow: to be read only */
-    bool dissolved;    /* a part whose partition has ended: with the space's lock */
-    bool in_parts;     /* it is partitioned: `parts` is not NULL */
-    bool of_graphs;    /* a part of a recorded partition: it goes with the last graph that names it */
+    /* For whoever inserts a task and runs it at once, with the space's lock: `home.ptr`, which never changes again. NULL: not known, or
+     * there is more to it (CSR). */
+    void *near;
+    const thrum__form *form;
+    uint8_t layout; /* enum thrum__layout_kind */
+    bool owns_home; /* its home's memory was allocated here; with the space's home_lock */
+    bool of_user;   /* its home was given with it */
+    bool overlaps;  /* a part with a shadow: to be read only */
+    bool dissolved; /* a part whose partition has ended: with the space's lock */
+    bool in_parts;  /* it is partitioned: `parts` is not NULL */
+    bool of_graphs; /* a part of a recorded partition: it goes with the last graph that names it */
 
-    thrum_buffer home; /* on node 0; ptr is NULL until it has memory. extent and stride are those that follow */
-    size_t extent[THRUM_DIMS_MOST], stride[THRUM_DIMS_MOST];
-    size_t bytes; /* packed */
+    thrum_buffer home; /* on node 0; ptr is NULL until it has memory. extent and stride are its form's */
+    size_t bytes;      /* packed */
     /* Accesses that have no order; but the handle must not go before them. With the space's lock. */
     struct thrum__access *scratch;
     thrum_data **parts;         /* while it is partitioned */
@@ -93,9 +100,8 @@ struct thrum_data {
     uint8_t index_bytes;        /* of CSR */
     bool recorded;              /* a flow that records uses it */
     bool reduced_unwritten;     /* its reducers found no content: with the space's lock */
-    size_t packed[THRUM_DIMS_MOST]; /* strides where it is packed: on devices */
-    const thrum_layout *custom;     /* a copy, of custom layouts; else NULL */
-    char *name;                     /* or NULL */
+    const thrum_layout *custom; /* a copy, of custom layouts; else NULL */
+    char *name;                 /* or NULL */
 
     struct thrum__replicas *replicas;   /* where its content is; NULL: at home, and nowhere else ever */
     struct thrum__reduction *reduction; /* model/reduction.h; NULL: none */
@@ -114,7 +120,7 @@ struct thrum_data {
 };
 
 _Static_assert(offsetof(struct thrum_data, home) == 64 && sizeof(thrum_buffer) == 64, "two cache lines");
-_Static_assert(sizeof(struct thrum_data) == 640, "programs have thousands of them");
+_Static_assert(sizeof(struct thrum_data) == 448, "programs have thousands of them");
 
 /* ---- Spaces ------------------------------------------------------------------------------------------------------- */
 

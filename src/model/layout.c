@@ -94,19 +94,19 @@ int thrum__shape_check(const thrum__shape *shape, bool packed, const char *what)
 
 /* ---- Sizes -------------------------------------------------------------------------------------------------------- */
 
-void thrum__data_shape(thrum_data *data, const thrum__shape *shape, bool packed)
+int thrum__data_shape(thrum_data *data, const thrum__shape *shape, bool packed)
 {
+    thrum__form form = {.elem = shape->elem, .dims = shape->dims};
     size_t count = 1;
-    data->layout = (uint8_t)shape->layout;
-    data->home.dims = shape->dims;
-    data->home.elem = shape->elem;
     for (uint32_t d = 0; d < shape->dims; d++) {
-        data->extent[d] = shape->extent[d];
-        data->packed[d] = count;
-        data->stride[d] = packed ? count : shape->stride[d];
+        form.extent[d] = shape->extent[d];
+        form.packed[d] = count;
+        form.stride[d] = packed ? count : shape->stride[d];
         count *= shape->extent[d];
     }
+    data->layout = (uint8_t)shape->layout;
     data->bytes = count * shape->elem;
+    return thrum__data_set_form(data, &form);
 }
 
 static bool round_up(size_t *bytes)
@@ -125,33 +125,29 @@ static bool add_part(size_t *bytes, size_t count, size_t size)
            (*bytes += more, true);
 }
 
-bool thrum__data_shape_sparse(thrum_data *data, size_t rows, size_t values, size_t elem, size_t index_bytes)
+int thrum__data_shape_sparse(thrum_data *data, size_t rows, size_t values, size_t elem, size_t index_bytes)
 {
     size_t bytes = 0;
     if (rows == SIZE_MAX || !add_part(&bytes, values, elem) || !add_part(&bytes, rows + 1, index_bytes) ||
         !add_part(&bytes, values, index_bytes))
-        return false;
+        return THRUM_EINVAL;
     data->layout = THRUM__CSR;
-    data->home.dims = 2;
-    data->home.elem = elem;
     data->index_bytes = (uint8_t)index_bytes;
-    data->extent[0] = values;
-    data->extent[1] = rows;
-    data->stride[0] = data->packed[0] = 1;
     data->bytes = bytes;
-    return true;
+    return thrum__data_set_form(
+        data, &(thrum__form){.elem = elem, .dims = 2, .extent = {values, rows}, .stride = {1}, .packed = {1}});
 }
 
 /* Both are within `bytes`, so nothing overflows. */
 size_t thrum__packed_row_start(const thrum_data *data)
 {
-    size_t bytes = data->extent[0] * data->home.elem;
+    size_t bytes = data->form->extent[0] * data->home.elem;
     return (bytes + PART_ALIGN - 1) / PART_ALIGN * PART_ALIGN;
 }
 
 size_t thrum__packed_columns(const thrum_data *data)
 {
-    size_t bytes = thrum__packed_row_start(data) + (data->extent[1] + 1) * data->index_bytes;
+    size_t bytes = thrum__packed_row_start(data) + (data->form->extent[1] + 1) * data->index_bytes;
     return (bytes + PART_ALIGN - 1) / PART_ALIGN * PART_ALIGN;
 }
 
@@ -166,7 +162,7 @@ void thrum__data_packed_buffer(const thrum_data *data, void *ptr, int node, thru
     *buffer = (thrum_buffer){.ptr = ptr,
                              .elem = data->home.elem,
                              .extent = data->home.extent,
-                             .stride = data->packed,
+                             .stride = data->form->packed,
                              .dims = data->home.dims,
                              .node = (uint32_t)node,
                              .data = data->home.data};
@@ -206,10 +202,11 @@ static void wrap(struct levels *levels, struct level outer)
 static struct levels dense_levels(const thrum_data *data, bool to_packed, bool from_packed)
 {
     size_t elem = data->home.elem;
-    const size_t *to = to_packed ? data->packed : data->stride, *from = from_packed ? data->packed : data->stride;
+    const size_t *to = to_packed ? data->form->packed : data->form->stride,
+                 *from = from_packed ? data->form->packed : data->form->stride;
     struct levels levels = {.bytes = elem};
     for (uint32_t d = 0; d < data->home.dims; d++)
-        wrap(&levels, (struct level){data->extent[d], to[d] * elem, from[d] * elem});
+        wrap(&levels, (struct level){data->form->extent[d], to[d] * elem, from[d] * elem});
     return levels;
 }
 
@@ -263,11 +260,11 @@ static int copy_bytes(void *to, const void *from, size_t bytes, thrum__copy_fn *
 static int copy_sparse(const thrum_data *data, const thrum_buffer *to, const thrum_buffer *from, thrum__copy_fn *each,
                        void *ctx)
 {
-    int err = copy_bytes(to->ptr, from->ptr, data->extent[0] * data->home.elem, each, ctx);
+    int err = copy_bytes(to->ptr, from->ptr, data->form->extent[0] * data->home.elem, each, ctx);
     if (!err)
-        err = copy_bytes(to->row_start, from->row_start, (data->extent[1] + 1) * data->index_bytes, each, ctx);
+        err = copy_bytes(to->row_start, from->row_start, (data->form->extent[1] + 1) * data->index_bytes, each, ctx);
     if (!err)
-        err = copy_bytes(to->columns, from->columns, data->extent[0] * data->index_bytes, each, ctx);
+        err = copy_bytes(to->columns, from->columns, data->form->extent[0] * data->index_bytes, each, ctx);
     return err;
 }
 
@@ -310,7 +307,7 @@ uint64_t thrum__data_footprint(const thrum_data *data)
     hash = mix(hash, data->home.elem);
     hash = mix(hash, data->index_bytes);
     for (uint32_t d = 0; d < data->home.dims; d++)
-        hash = mix(hash, data->extent[d]);
+        hash = mix(hash, data->form->extent[d]);
     for (const char *c = data->custom ? data->custom->name : ""; *c; c++)
         hash = mix(hash, (unsigned char)*c);
     return hash;
@@ -325,5 +322,5 @@ bool thrum__data_alike(const thrum_data *a, const thrum_data *b)
 {
     return a->layout == b->layout && a->home.dims == b->home.dims && a->home.elem == b->home.elem &&
            a->index_bytes == b->index_bytes && same_custom(a->custom, b->custom) &&
-           memcmp(a->extent, b->extent, a->home.dims * sizeof a->extent[0]) == 0;
+           memcmp(a->form->extent, b->form->extent, sizeof a->form->extent) == 0;
 }

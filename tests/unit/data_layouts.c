@@ -296,9 +296,9 @@ TEST(a_handle_like_another_has_its_shape_and_name_and_no_memory)
     assert_true(thrum__data_alike(data, like));
     assert_null(like->home.ptr);
     assert_string_equal(like->name, "A");
-    assert_int_equal(like->stride[1], 7);
+    assert_int_equal(like->form->stride[1], 7);
     like = thrum__data_like(sparse(3, 5, NULL, NULL, NULL, 8, 4));
-    assert_int_equal(like->extent[1], 3);
+    assert_int_equal(like->form->extent[1], 3);
     assert_int_equal(like->index_bytes, 4);
 }
 
@@ -326,8 +326,8 @@ TEST(the_far_end_of_five_gibibytes_is_copied_and_nothing_else)
     assert_int_equal(data->part_count, PIECES * COLUMNS);
     thrum_data *part = data->parts[data->part_count - 1];
     assert_int_equal(part->offset[1], columns / COLUMNS);
-    assert_int_equal(part->offset[0] + part->extent[0], rows);
-    assert_ptr_equal((char *)part->home.ptr + 511 * ld + part->extent[0], memory + FIVE_GIB - 4096);
+    assert_int_equal(part->offset[0] + part->form->extent[0], rows);
+    assert_ptr_equal((char *)part->home.ptr + 511 * ld + part->form->extent[0], memory + FIVE_GIB - 4096);
     memory[FIVE_GIB - 4097] = 'x';
     static char packed[400000];
     assert_in_range(part->bytes, 1, sizeof packed);

@@ -58,7 +58,7 @@ TEST(the_first_parts_are_larger_by_one)
     size_t at = 0;
     for (size_t i = 0; i < 4; i++) {
         thrum_data *part = data->parts[i];
-        assert_int_equal(part->extent[0], counts[i]);
+        assert_int_equal(part->form->extent[0], counts[i]);
         assert_int_equal(part->offset[0], at);
         assert_ptr_equal(part->home.ptr, memory + at);
         assert_ptr_equal(part->whole, data);
@@ -80,8 +80,8 @@ TEST(dimension_0_runs_fastest)
     assert_int_equal(data->part_count, 6);
     thrum_data *part = data->parts[2 + 3 * 1];
     assert_ptr_equal(part->home.ptr, memory + 4 + 8 * 3);
-    assert_int_equal(part->stride[1], 8);
-    assert_int_equal(part->packed[1], 2);
+    assert_int_equal(part->form->stride[1], 8);
+    assert_int_equal(part->form->packed[1], 2);
     assert_int_equal(part->bytes, 6);
     assert_string_equal(part->name, "A[2,1]");
 }
@@ -92,7 +92,7 @@ TEST(zero_pieces_count_as_one)
     thrum_data *data = matrix(memory, 6, 6, 6);
     assert_int_equal(cut(data, &(thrum_cut){.pieces = {0, 2}}), 0);
     assert_int_equal(data->part_count, 2);
-    assert_int_equal(data->parts[1]->extent[0], 6);
+    assert_int_equal(data->parts[1]->form->extent[0], 6);
     assert_int_equal(data->cut.pieces[0], 1);
 }
 
@@ -104,7 +104,7 @@ TEST(shadows_reach_into_neighbours_as_far_as_there_are_any)
     const size_t firsts[] = {0, 0, 1, 3, 5}, ends[] = {5, 7, 9, 10, 10};
     for (size_t i = 0; i < 5; i++) {
         assert_int_equal(data->parts[i]->offset[0], firsts[i]);
-        assert_int_equal(data->parts[i]->extent[0], ends[i] - firsts[i]);
+        assert_int_equal(data->parts[i]->form->extent[0], ends[i] - firsts[i]);
         assert_true(data->parts[i]->overlaps);
     }
     /* What is cut from a part that overlaps does so too. */
@@ -119,7 +119,7 @@ TEST(a_shadow_as_large_as_can_be_is_the_whole)
     thrum_data *data = vector(memory, 10, 1);
     assert_int_equal(cut(data, &(thrum_cut){.pieces = {5}, .shadow = {SIZE_MAX}}), 0);
     for (size_t i = 0; i < 5; i++)
-        assert_int_equal(data->parts[i]->extent[0], 10);
+        assert_int_equal(data->parts[i]->form->extent[0], 10);
 }
 
 TEST(where_there_is_one_piece_there_is_no_neighbour_to_reach_into)
@@ -128,7 +128,7 @@ TEST(where_there_is_one_piece_there_is_no_neighbour_to_reach_into)
     thrum_data *data = matrix(memory, 6, 6, 6);
     assert_int_equal(cut(data, &(thrum_cut){.pieces = {1, 2}, .shadow = {2, 0}}), 0);
     assert_false(data->parts[0]->overlaps);
-    assert_int_equal(data->parts[0]->extent[0], 6);
+    assert_int_equal(data->parts[0]->form->extent[0], 6);
 }
 
 TEST(parts_of_parts_are_views_of_the_same_memory)
@@ -165,7 +165,7 @@ TEST(parts_that_are_kept_stay_alive)
     assert_null(data->parts);
     assert_int_equal(thrum__data_check(parts[1], &space, "test"), 0);
     assert_int_equal(cut(data, &(thrum_cut){.pieces = {4}}), 0);
-    assert_int_equal(parts[1]->extent[0], 4);
+    assert_int_equal(parts[1]->form->extent[0], 4);
     thrum__data_retire(parts[0]);
     thrum__data_retire(parts[1]);
     free(parts);
@@ -183,8 +183,8 @@ TEST(rows_of_a_part_begin_with_0_and_its_values_are_those_of_the_whole)
     assert_int_equal(cut(data, &(thrum_cut){.pieces = {0, 3}}), 0);
     thrum_data *part = data->parts[1];
     assert_string_equal(part->name, "S[1]");
-    assert_int_equal(part->extent[1], 2);
-    assert_int_equal(part->extent[0], 3);
+    assert_int_equal(part->form->extent[1], 2);
+    assert_int_equal(part->form->extent[0], 3);
     assert_int_equal(part->offset[0], 2);
     assert_int_equal(part->offset[1], 2);
     assert_memory_equal(part->home.row_start, ((uint32_t[]){0, 0, 3}), 12);
@@ -200,7 +200,7 @@ TEST(a_part_may_have_no_values)
     thrum_data *data = sparse(5, 6, row_start, columns, values);
     assert_int_equal(cut(data, &(thrum_cut){.pieces = {1, 5}}), 0);
     thrum_data *part = data->parts[1];
-    assert_int_equal(part->extent[0], 0);
+    assert_int_equal(part->form->extent[0], 0);
     assert_int_equal(copy_out(part, packed), 1);
     assert_memory_equal(packed, ((uint32_t[]){0, 0}), 8);
     assert_int_equal(copy_back(part, packed), 1);
@@ -222,11 +222,11 @@ TEST(rows_of_parts_can_be_cut_again_and_may_have_shadows)
     thrum_data *data = sparse(5, 6, row_start, columns, values);
     assert_int_equal(cut(data, &(thrum_cut){.pieces = {1, 2}, .shadow = {0, 1}}), 0);
     thrum_data *part = data->parts[1]; /* rows 2 to 4 */
-    assert_int_equal(part->extent[1], 3);
+    assert_int_equal(part->form->extent[1], 3);
     assert_true(part->overlaps);
     assert_int_equal(cut(part, &(thrum_cut){.pieces = {1, 3}}), 0);
     thrum_data *inner = part->parts[2];
-    assert_int_equal(inner->extent[0], 1);
+    assert_int_equal(inner->form->extent[0], 1);
     assert_ptr_equal(inner->home.ptr, values + 5);
     assert_memory_equal(inner->home.row_start, ((uint32_t[]){0, 1}), 8);
     thrum__data_uncut(part, false);
