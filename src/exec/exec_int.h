@@ -200,16 +200,18 @@ struct worker {
     thrum__worker spawn;       /* first: a scope points to it */
     thrum__root *root;         /* of the task that runs; NULL between tasks */
     thrum__run *run;           /* of the graph's task that runs; NULL outside such */
-    uint64_t iteration;        /* of the task that runs, in a pipelined run */
+    thrum__lease *leases;      /* guests: their place is the only one, by this lease; NULL: not by a lease */
     uint32_t strands;          /* times that it took up jobs of streams; wraps around */
     uint32_t calls;            /* of jobs that may be timed; likewise */
     struct thrum__job *urgent; /* jobs that it has made ready and does next: see stream.c */
     worker *victim; /* from whom it has the task that it is about to begin; NULL: from nobody: see stream.c */
     domain *domain;
+    _Atomic uint32_t taken; /* guests: in use by a thread */
     int depth;        /* modules that it is in the middle of */
     int on_top;       /* open joins and waits that have picked up work, one on top of the other: */
     beneath *beneath; /* what they wait in, the innermost first */
     thrum_executor *ex;
+    uint64_t iteration; /* of the task that runs, in a pipelined run */
     uint64_t random;
     thrum__ring ring;     /* events == NULL: no trace */
     thrum_handle *single; /* guests: for the next run of a thread outside; see run_at_hand */
@@ -218,7 +220,6 @@ struct worker {
     bool at_home;         /* its domain is the first: where sources and tasks without terms run */
     bool borrows;         /* guests: their place is that of a worker that naps */
     bool lends;           /* its place to a thread that inserts: see seat.c */
-    thrum__lease *leases; /* guests: their place is the only one, by this lease; NULL: not by a lease */
     int index;
     enum worker_kind kind;
     worker *outer;        /* guests: what the thread was before, in an executor that it works for */
@@ -257,7 +258,6 @@ struct worker {
     worker *leasing;                             /* feeders: the guest that this one is then */
     _Alignas(64) thrum__parker sleep_parker;     /* a token comes only from who took it off the sleepers' stack */
     thrum__parker join_parker;                   /* tokens may come late: whoever parks here looks again */
-    _Atomic uint32_t taken;                      /* guests: in use by a thread */
     _Atomic bool watches, called;                /* it waits in a source; it is to come: see event_source.c */
     _Atomic bool asleep;                         /* or about to be; for those who want this very worker */
     _Atomic bool rests;                          /* likewise, since it lends its place: see seat.c */

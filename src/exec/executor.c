@@ -317,17 +317,27 @@ void thrum__spare_start(domain *d)
 
 /* ---- Guests ------------------------------------------------------------------------------------------------------- */
 
-/* The caller has a place, so where there is one place only nobody else claims anything now. */
+/* Acquire, with the release in thrum__guest_leave: the last guest's traces are there. */
+static bool guest_is_free(const worker *w)
+{
+    return atomic_load_explicit(&w->taken, memory_order_acquire) == 0;
+}
+
+/* The caller has the only place, so nobody else claims anything now. */
+static bool guest_claim_alone(worker *w)
+{
+    if (!guest_is_free(w))
+        return false;
+    atomic_store_explicit(&w->taken, 1, memory_order_relaxed);
+    return true;
+}
+
+/* The caller has a place. */
 static bool guest_claim(worker *w)
 {
-    /* Acquire, with the release in thrum__guest_leave: the last guest's traces are there. */
-    if (atomic_load_explicit(&w->taken, memory_order_acquire) != 0)
-        return false;
-    if (w->domain->life.limit == 1) {
-        atomic_store_explicit(&w->taken, 1, memory_order_relaxed);
-        return true;
-    }
-    return atomic_exchange_explicit(&w->taken, 1, memory_order_acquire) == 0;
+    if (w->domain->life.limit == 1)
+        return guest_claim_alone(w);
+    return guest_is_free(w) && atomic_exchange_explicit(&w->taken, 1, memory_order_acquire) == 0;
 }
 
 static worker *guest_find(thrum_executor *ex)
@@ -408,19 +418,18 @@ void thrum__guest_leave(worker *w)
 }
 
 /* The lessee has the place, so it claims the guest as anybody does who has it; one that is claimed already has parked in the middle of
- * a task. The executor is there as long as the stream is, so nobody waits for this guest to leave. */
+ * a task. It had no outer one when the lease was granted, and nobody else has claimed it since: who does ends the lease first. The executor is there as long as the stream is, so nobody waits for this guest to leave. */
 worker *thrum__guest_enter_by_lease(worker *feeder)
 {
     if (!thrum__lease_enter(&feeder->lease))
         return NULL;
     worker *w = feeder->leasing;
-    if (__builtin_expect(!guest_claim(w), 0)) {
+    if (__builtin_expect(!guest_claim_alone(w), 0)) {
         if (!thrum__lease_leave(&feeder->lease))
             thrum__lease_left(feeder->domain);
         return NULL;
     }
     w->leases = &feeder->lease;
-    w->outer = NULL;
     w->spawn.low = thrum__own_stack.limit;
     thrum__self = w;
     return w;

@@ -744,7 +744,21 @@ static void prefetch_neighbours(const thrum__job *job)
         __builtin_prefetch(job->access[i].data + 1, 1);
 }
 
-static bool run_beside(thrum__stream *stream, thrum__job *job)
+/* It works for this stream from here on. */
+static inline void begin_visit(const thrum__stream *stream, const thrum__job *job, worker *w, bool entered,
+                               thrum__visit *visit)
+{
+    visit->worker = w;
+    visit->root = w->root;
+    visit->run = w->run;
+    visit->base = thrum__deque_bottom_owner(&w->deque);
+    visit->entered = entered;
+    w->root = stream->run->root;
+    w->run = stream->run;
+    prefetch_neighbours(job);
+}
+
+static bool visit_beside(thrum__stream *stream, const thrum__job *job, thrum__visit *visit)
 {
     worker *w = stream->feeder;
     if (thrum__self || !others_are_fed(stream) || !suits_beside(stream, job))
@@ -754,14 +768,7 @@ static bool run_beside(thrum__stream *stream, thrum__job *job)
         return false;
     w->spawn.low = thrum__own_stack.limit;
     thrum__self = w;
-    w->root = stream->run->root;
-    w->run = stream->run;
-    prefetch_neighbours(job);
-    job->task.fn.plain(job->task.arg);
-    leave_urgent(w, stream->run);
-    w->root = NULL;
-    w->run = NULL;
-    thrum__self = NULL;
+    begin_visit(stream, job, w, true, visit);
     return true;
 }
 
@@ -788,32 +795,55 @@ static void leave_at_once(thrum__stream *stream, worker *w)
     }
 }
 
-/* The job is in its handles' order already, as any other is: whoever inserts elsewhere meanwhile waits for it. False: somebody else
- * has to run it. If that is so because somebody has the place, jobs will be behind each other there. */
-bool thrum__stream_run(thrum__stream *stream, thrum__job *job)
+/* The job is in its handles' order already, as any other is, or will be if somebody asks: whoever inserts elsewhere meanwhile waits for it.
+ * False: somebody else has to run it. If that is so because somebody has the place, jobs will be behind each other there. */
+bool thrum__stream_visit(thrum__stream *stream, const thrum__job *job, thrum__visit *visit)
 {
-    if (job->kind != THRUM__JOB_CODELET)
-        return false;
     if (!stream->alone)
-        return run_beside(stream, job);
+        return visit_beside(stream, job, visit);
     if (!thrum__at_once_is_brief(&stream->at_once, job->codelet))
         return false;
     worker *self = thrum__self, *w = enter_at_once(stream);
     stream->at_once.on = w != NULL;
-    if (!w) {
+    if (w)
+        begin_visit(stream, job, w, w != self, visit);
+    else
         stream->row = 0;
-        return false;
-    }
-    thrum__root *outer = w->root;
-    thrum__run *outer_run = w->run, *run = stream->run;
-    w->root = run->root;
-    w->run = run;
-    prefetch_neighbours(job);
-    run_from(w, run, &job->task, thrum__deque_bottom_owner(&w->deque));
-    w->root = outer;
-    w->run = outer_run;
-    if (w != self)
+    return w != NULL;
+}
+
+/* What is urgent is posted. A lessee need not look for that: to whoever posts the place is free, so a worker is woken for it, and ends the
+ * lease. */
+static inline bool may_have_more(const worker *w, const thrum__visit *visit)
+{
+    return !w->leases || w->urgent || thrum__deque_bottom_owner(&w->deque) != visit->base;
+}
+
+/* A feeder's deque is for all. */
+void thrum__stream_end_visit(thrum__stream *stream, const thrum__visit *visit)
+{
+    worker *w = visit->worker;
+    bool beside = w == stream->feeder;
+    if (beside)
+        leave_urgent(w, stream->run);
+    else if (may_have_more(w, visit))
+        for (thrum_task *task; (task = next_of(w, stream->run, visit->base));)
+            task->fn.plain(task->arg);
+    w->root = visit->root;
+    w->run = visit->run;
+    if (beside)
+        thrum__self = NULL;
+    else if (visit->entered)
         leave_at_once(stream, w);
+}
+
+bool thrum__stream_run(thrum__stream *stream, thrum__job *job)
+{
+    thrum__visit visit;
+    if (job->kind != THRUM__JOB_CODELET || !thrum__stream_visit(stream, job, &visit))
+        return false;
+    job->task.fn.plain(job->task.arg);
+    thrum__stream_end_visit(stream, &visit);
     return true;
 }
 
@@ -1038,7 +1068,7 @@ static void watched_call(worker *w, const thrum__job *job, thrum_kernel_fn *kern
 /* Where there are several workers, few are timed: what is known goes from core to core. */
 static bool is_timed(worker *w, thrum__at_once *times, const thrum_codelet *codelet)
 {
-    if (w->domain->life.limit == 1)
+    if (w->leases || w->domain->life.limit == 1)
         return thrum__at_once_times(times, codelet);
     return w->calls++ % CALLS_PER_CLOCK == 0 || thrum__at_once_ns(times, codelet) == 0;
 }

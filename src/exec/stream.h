@@ -31,6 +31,18 @@ void thrum__stream_put_plain(thrum__stream *stream, thrum__job *job);
 bool thrum__stream_run(thrum__stream *stream, thrum__job *job);
 const bool *thrum__stream_runs_at_once(const thrum__stream *stream);
 
+/* The same in parts: the thread is a worker now, for this job, which is ready, true; then the job is run and ended, and the thread is again
+ * what it was, after it has run what the job has made ready. */
+typedef struct thrum__visit {
+    struct worker *worker;
+    thrum__root *root; /* what the worker was at before */
+    void *run;
+    int64_t base; /* of its deque, what is there already */
+    bool entered; /* it is one for this job only */
+} thrum__visit;
+bool thrum__stream_visit(thrum__stream *stream, const thrum__job *job, thrum__visit *visit);
+void thrum__stream_end_visit(thrum__stream *stream, const thrum__visit *visit);
+
 /* A job is ready, made so by another that has just ended in this thread, or by anything else. It goes to the worker's own deque
  * if that is at work for the same run; else it is posted. For the latter it must hold a strand. */
 void thrum__stream_ready(thrum__job *job);

@@ -507,9 +507,25 @@ static bool names(const thrum__job *job, uint32_t count, const thrum_data *data)
     return false;
 }
 
+/* Field by field: a compound literal would be written in pieces and copied in larger ones, which waits for those to be in the cache. */
+static inline void fill_near(thrum_buffer *buffer, thrum_data *data)
+{
+    const thrum__form *form = data->form;
+    buffer->ptr = data->near;
+    buffer->elem = form->elem;
+    buffer->extent = form->extent;
+    buffer->stride = form->stride;
+    buffer->dims = form->dims;
+    buffer->node = 0;
+    buffer->row_start = NULL;
+    buffer->columns = NULL;
+    buffer->data = data;
+}
+
 /* Nothing but plain accesses of different handles, with nothing in front of them. It only looks at the handles: what is written to has to
  * go back to memory. */
-static bool read_fleeting(const thrum__space *space, thrum__job *job, const thrum_item *items, size_t count)
+static inline bool read_fleeting(const thrum__space *space, thrum__job *job, const thrum_item *items, size_t count,
+                                 thrum_buffer *buffers)
 {
     for (uint32_t i = 0; i < count; i++) {
         thrum_data *data = (thrum_data *)(uintptr_t)items[i].ptr;
@@ -518,26 +534,63 @@ static bool read_fleeting(const thrum__space *space, thrum__job *job, const thru
             return false;
         job->access[i].data = data;
         job->access[i].mode = (uint8_t)items[i].kind;
+        fill_near(&buffers[i], data);
     }
     return true;
 }
 
-/* True: the job is fleeting, and is to be run at once. Not inline: most insertions do not come here. */
+/* Whether it still is fleeting: then nobody knows of it, and it has ended. */
+static inline bool fleets(thrum__space *space, const thrum__job *job)
+{
+    bool entered = thrum__favour_take(&space->lock), still = space->fleeting == job;
+    if (still)
+        space->fleeting = NULL;
+    thrum__favour_give(&space->lock, entered);
+    return still;
+}
+
+/* It cannot be run here and now: it is a job as any other. */
+static __attribute__((noinline, cold)) void put_fleeting(thrum_flow *flow, thrum__job *job)
+{
+    bool entered = thrum__favour_take(&flow->space->lock);
+    thrum__fleeting_settle(flow->space);
+    thrum__favour_give(&flow->space->lock, entered);
+    thrum__stream_put_plain(flow->stream, job);
+}
+
+static inline void run_fleeting(thrum_flow *flow, thrum__job *job, const thrum_buffer *buffers)
+{
+    thrum__visit visit;
+    if (__builtin_expect(!thrum__stream_visit(flow->stream, job, &visit), 0)) {
+        put_fleeting(flow, job);
+        return;
+    }
+    thrum__job_call(job, job->codelet->cpu, buffers);
+    if (__builtin_expect(!fleets(flow->space, job), 0))
+        thrum__flow_ended(job);
+    thrum__stream_end_visit(flow->stream, &visit);
+}
+
+/* The insertion of a job that is run at once, with the space's lock, which is given back meanwhile. False: it is no such job, and
+ * nothing has changed. Not inline: most insertions do not come here. */
 static __attribute__((noinline)) bool insert_fleeting(thrum_flow *flow, thrum__job *job, const thrum_codelet *codelet,
                                                       const thrum_item *items, size_t count)
 {
-    if (!job || count > THRUM__PLAIN_MOST || !read_fleeting(flow->space, job, items, count))
+    thrum_buffer buffers[THRUM__PLAIN_MOST];
+    if (!job || count > THRUM__PLAIN_MOST || !read_fleeting(flow->space, job, items, count, buffers))
         return false;
     job_init(flow, job, THRUM__JOB_CODELET, (uint32_t)count);
-    job->task.fn.plain = thrum__flow_run_fleeting;
+    job->task.fn.plain = thrum__flow_run_plain;
     job->codelet = codelet;
     flow->space->fleeting = job;
     flow->count++;
+    thrum__favour_give(&flow->space->lock, flow->entered);
+    run_fleeting(flow, job, buffers);
     return true;
 }
 
-/* NOT_PLAIN: it has to be looked at more closely, and nothing has changed. PLAIN_FLEETS: it is to be run at once. */
-enum plain_outcome { NOT_PLAIN, PLAIN_WAITS, PLAIN_READY, PLAIN_FLEETS };
+/* NOT_PLAIN: it has to be looked at more closely, and nothing has changed. PLAIN_GONE: it has been run, and the lock given back. */
+enum plain_outcome { NOT_PLAIN, PLAIN_WAITS, PLAIN_READY, PLAIN_GONE };
 
 static enum plain_outcome insert_plain(thrum_flow *flow, const thrum_codelet *codelet, const thrum_item *items,
                                        size_t count, thrum__job **inserted)
@@ -550,7 +603,7 @@ static enum plain_outcome insert_plain(thrum_flow *flow, const thrum_codelet *co
     thrum__job *job = thrum__store_reserve(&flow->store, bytes);
     *inserted = job;
     if (__builtin_expect(*flow->runs_at_once, 0) && insert_fleeting(flow, job, codelet, items, count))
-        return PLAIN_FLEETS;
+        return PLAIN_GONE;
     if (!job || !read_plain(flow, job, items, count))
         return NOT_PLAIN;
     job_init(flow, job, THRUM__JOB_CODELET, (uint32_t)count);
@@ -580,18 +633,6 @@ static inline void put_plain(thrum_flow *flow, thrum__job *job)
         take_back(flow, job);
     else
         thrum__stream_put_plain(flow->stream, job);
-}
-
-/* If it cannot be run here and now, it is a job as any other. */
-static __attribute__((noinline)) void put_fleeting(thrum_flow *flow, thrum__job *job)
-{
-    if (__builtin_expect(thrum__stream_run(flow->stream, job), 1))
-        return;
-    job->task.fn.plain = thrum__flow_run_plain;
-    bool entered = thrum__favour_take(&flow->space->lock);
-    thrum__fleeting_settle(flow->space);
-    thrum__favour_give(&flow->space->lock, entered);
-    thrum__stream_put_plain(flow->stream, job);
 }
 
 /* All that can go wrong does so before anything changes, but for groups that were closed, which does no harm. The items are read
@@ -660,11 +701,9 @@ int thrum_insert_items(thrum_flow *flow, const thrum_codelet *codelet, const thr
     if (__builtin_expect(outcome == NOT_PLAIN, 0)) {
         err = insert_locked(flow, codelet, items, count);
         thrum__flow_unlock(flow);
-    } else {
+    } else if (outcome != PLAIN_GONE) {
         thrum__favour_give(&flow->space->lock, flow->entered);
-        if (outcome == PLAIN_FLEETS)
-            put_fleeting(flow, job);
-        else if (outcome == PLAIN_READY)
+        if (outcome == PLAIN_READY)
             put_plain(flow, job);
     }
     if (__builtin_expect(err, 0))

@@ -131,8 +131,6 @@ void thrum__flow_end_kept(thrum__job *job);
  * nothing else is special. */
 void thrum__flow_run(void *job);
 void thrum__flow_run_plain(void *job);
-/* Of a fleeting one (model/order.h). */
-void thrum__flow_run_fleeting(void *job);
 
 /* Where all data is at home: what a kernel is given for one access, in the calling worker, whose task fails where something is
  * missing; and giving it back. 0 or an error. */

@@ -235,42 +235,6 @@ void thrum__flow_run_plain(void *arg)
     end_in_order(job);
 }
 
-/* Field by field: a compound literal would be written in pieces and copied in larger ones, which waits for those to be in the cache. */
-static inline void fill_near(thrum_buffer *buffer, thrum_data *data)
-{
-    const thrum__form *form = data->form;
-    buffer->ptr = data->near;
-    buffer->elem = form->elem;
-    buffer->extent = form->extent;
-    buffer->stride = form->stride;
-    buffer->dims = form->dims;
-    buffer->node = 0;
-    buffer->row_start = NULL;
-    buffer->columns = NULL;
-    buffer->data = data;
-}
-
-/* Whether it still is one: then nobody knows of it, and it has ended. */
-static bool fleets(thrum__space *space, const thrum__job *job)
-{
-    bool entered = thrum__favour_take(&space->lock), still = space->fleeting == job;
-    if (still)
-        space->fleeting = NULL;
-    thrum__favour_give(&space->lock, entered);
-    return still;
-}
-
-void thrum__flow_run_fleeting(void *arg)
-{
-    thrum__job *job = arg;
-    thrum_buffer buffers[THRUM__PLAIN_MOST];
-    for (uint32_t i = 0; i < job->count; i++)
-        fill_near(&buffers[i], job->access[i].data);
-    thrum__job_call(job, job->codelet->cpu, buffers);
-    if (__builtin_expect(!fleets(thrum__flow_of(job)->space, job), 0))
-        end_in_order(job);
-}
-
 void thrum__flow_run(void *arg)
 {
     thrum__job *job = arg;

@@ -120,7 +120,7 @@ static thrum_cut random_cut(struct random *random, const thrum_data *data, bool 
 {
     thrum_cut cut = {.pieces = {0}};
     for (uint32_t d = data->layout == THRUM__CSR; d < data->home.dims; d++) {
-        size_t most = data->extent[d] < 6 ? data->extent[d] : 6;
+        size_t most = data->form->extent[d] < 6 ? data->form->extent[d] : 6;
         cut.pieces[d] = random_chance(random, 60) ? random_between(random, 0, most) : 0;
         cut.shadow[d] = shadows && random_chance(random, 70) ? random_below(random, 5) : 0;
     }
@@ -203,13 +203,13 @@ static bool right_place(const thrum_data *part, size_t number)
     const thrum_data *whole = part->whole;
     for (uint32_t d = 0; d < whole->home.dims; d++) {
         size_t firsts[8], pieces = whole->cut.pieces[d], shadow = whole->cut.shadow[d];
-        deal_out(whole->extent[d], pieces, firsts);
+        deal_out(whole->form->extent[d], pieces, firsts);
         size_t first = firsts[number % pieces], end = firsts[number % pieces + 1];
         for (size_t i = 0; i < shadow; i++) {
             first -= first > 0;
-            end += end < whole->extent[d];
+            end += end < whole->form->extent[d];
         }
-        if (part->offset[d] != first || part->extent[d] != end - first)
+        if (part->offset[d] != first || part->form->extent[d] != end - first)
             return false;
         number /= pieces;
     }
@@ -218,7 +218,7 @@ static bool right_place(const thrum_data *part, size_t number)
 
 static bool holds(const thrum_data *part, const struct array *array)
 {
-    unsigned char *expected = gathered(array, part->offset, part->extent);
+    unsigned char *expected = gathered(array, part->offset, part->form->extent);
     unsigned char *packed = malloc(part->bytes);
     copy_out(part, packed);
     bool same = memcmp(packed, expected, part->bytes) == 0;
@@ -333,14 +333,14 @@ static bool has_rows(const thrum_data *part, const struct sparse *sparse)
     thrum__data_packed_buffer(part, packed, 1, &buffer);
     assert_in_range(thrum__data_packed_bytes(part), 1, sizeof packed);
     copy_out(part, packed);
-    for (size_t row = 0; row <= part->extent[1]; row++) {
+    for (size_t row = 0; row <= part->form->extent[1]; row++) {
         uint64_t in_part = 0, in_whole = 0;
         memcpy(&in_part, (char *)buffer.row_start + row * sparse->index_bytes, sparse->index_bytes);
         memcpy(&in_whole, sparse->row_start + (part->offset[1] + row) * sparse->index_bytes, sparse->index_bytes);
         if (in_part != in_whole - part->offset[0])
             return false;
     }
-    size_t first = part->offset[0], count = part->extent[0];
+    size_t first = part->offset[0], count = part->form->extent[0];
     return memcmp(buffer.ptr, sparse->values + first * sparse->elem, count * sparse->elem) == 0 &&
            memcmp(buffer.columns, sparse->columns + first * sparse->index_bytes, count * sparse->index_bytes) == 0;
 }
