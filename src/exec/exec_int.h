@@ -207,9 +207,9 @@ struct worker {
     worker *victim; /* from whom it has the task that it is about to begin; NULL: from nobody: see stream.c */
     domain *domain;
     _Atomic uint32_t taken; /* guests: in use by a thread */
-    int depth;        /* modules that it is in the middle of */
-    int on_top;       /* open joins and waits that have picked up work, one on top of the other: */
-    beneath *beneath; /* what they wait in, the innermost first */
+    int depth;              /* modules that it is in the middle of */
+    int on_top;             /* open joins and waits that have picked up work, one on top of the other: */
+    beneath *beneath;       /* what they wait in, the innermost first */
     thrum_executor *ex;
     uint64_t iteration; /* of the task that runs, in a pipelined run */
     uint64_t random;

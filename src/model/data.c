@@ -480,9 +480,9 @@ static thrum_data *blank_like(const thrum_data *data)
     thrum__shape shape = {
         .layout = (enum thrum__layout_kind)data->layout, .dims = data->home.dims, .elem = data->home.elem};
     memcpy(shape.extent, data->form->extent, sizeof shape.extent);
-    if (data->layout == THRUM__CSR ? thrum__data_shape_sparse(like, shape.extent[1], shape.extent[0], shape.elem,
-                                                              data->index_bytes)
-                                   : thrum__data_shape(like, &shape, true)) {
+    if (data->layout == THRUM__CSR
+            ? thrum__data_shape_sparse(like, shape.extent[1], shape.extent[0], shape.elem, data->index_bytes)
+            : thrum__data_shape(like, &shape, true)) {
         thrum__data_scrap(like);
         return NULL;
     }
@@ -534,7 +534,8 @@ char *thrum__data_text(const thrum_data *data, char text[THRUM__DATA_TEXT])
     else if (data->home.dims == 0)
         snprintf(text, THRUM__DATA_TEXT, "a variable of %zu bytes", data->bytes);
     else if (data->layout == THRUM__CSR)
-        snprintf(text, THRUM__DATA_TEXT, "a CSR matrix of %zu rows and %zu values", data->form->extent[1], data->form->extent[0]);
+        snprintf(text, THRUM__DATA_TEXT, "a CSR matrix of %zu rows and %zu values", data->form->extent[1],
+                 data->form->extent[0]);
     else
         write_extents(data, text, THRUM__DATA_TEXT);
     return text;

@@ -35,13 +35,13 @@ typedef struct thrum__device_kind {
 
 /* How fast a codelet is on a kind of worker: seconds = fixed + bytes * per_byte + bytes that are only read * per_read +
  * work / rate; or what `law` says. The first is multiplied by 1 + crowd * (other workers of the host). Work up to `small_work` (-1: none)
- * has another rate, and it may have another `per_byte` (-1: the same). */
+ * has another rate, and it may have another `per_byte` (-1: the same). `moved`: see thrum__overhead, to which it is added. */
 typedef struct thrum__speed_row {
     char *codelet; /* "*": all that have no row of their own */
     int kind;      /* of device, or THRUM__CORE */
     double rate;   /* units of work a second; INFINITY: work takes no time */
     double small_work, small_rate, small_per_byte;
-    double fixed, per_byte, per_read, crowd;
+    double fixed, per_byte, per_read, crowd, moved;
     thrum__law *law; /* seconds; NULL: by the numbers above */
 } thrum__speed_row;
 

@@ -399,6 +399,7 @@ static void write_row(FILE *file, const thrum_machine *machine, const thrum__spe
     write_part(file, "fixed", kind, row->fixed);
     write_part(file, "per-byte", kind, row->per_byte);
     write_part(file, "per-read", kind, row->per_read);
+    write_part(file, "moved", kind, row->moved);
     write_crowd(file, kind, row->crowd);
     fputc('\n', file);
 }

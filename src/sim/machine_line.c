@@ -462,11 +462,11 @@ static int read_key_of_kind(const struct reader *reader, const char *line, const
 }
 
 /* Of "speed"; without a point it is a rate. */
-enum part { RATE_PART, SMALL_PART, FIXED_PART, BYTE_PART, READ_PART, CROWD_PART, PARTS };
+enum part { RATE_PART, SMALL_PART, FIXED_PART, BYTE_PART, READ_PART, MOVED_PART, CROWD_PART, PARTS };
 
 static int read_part(const struct reader *reader, const char *key, int *part, int *kind)
 {
-    static const char *const names[PARTS] = {"", "small", "fixed", "per-byte", "per-read", "crowd"};
+    static const char *const names[PARTS] = {"", "small", "fixed", "per-byte", "per-read", "moved", "crowd"};
     return read_key_of_kind(reader, "speed", key, names, PARTS, part, kind);
 }
 
@@ -486,6 +486,8 @@ static int set_part(const struct reader *reader, thrum__speed_row *row, int part
         return read_value(reader, &time_key, value, &row->per_byte);
     case READ_PART:
         return read_value(reader, &time_key, value, &row->per_read);
+    case MOVED_PART:
+        return read_value(reader, &time_key, value, &row->moved);
     default:
         return read_crowd(reader, value, &row->crowd);
     }
@@ -572,7 +574,7 @@ static int take_time(struct reader *reader, const char *codelet)
         if (err)
             return err;
         row->rate = INFINITY; /* what a speed said before is forgotten */
-        row->fixed = row->per_byte = row->per_read = row->crowd = 0;
+        row->fixed = row->per_byte = row->per_read = row->crowd = row->moved = 0;
         row->small_work = row->small_per_byte = -1;
         taken++;
     }
@@ -613,7 +615,7 @@ enum overhead_part {
     SCRATCH_PART,
     FRESH_PART,
     COPY_PART,
-    MOVED_PART,
+    OVERHEAD_MOVED_PART,
     OVERHEAD_CROWD_PART,
     OVERHEAD_PARTS
 };

@@ -174,6 +174,7 @@ struct thrum__task_run {
     bool pinned; /* some task is */
 
     double *expected, *seconds; /* [task * kinds + kind]: the mean, and as drawn; INFINITY: it cannot run there */
+    double *moved;              /* [codelet * kinds + kind]: seconds for each byte of copies asked for before */
 
     int inserted; /* tasks; those behind are not known yet */
     bool no_room; /* the window is full, and nobody inserts before there is room for half of it */

@@ -71,9 +71,10 @@ static int allocate(task_run *run)
     run->kinds = table(kinds, sizeof *run->kinds);
     run->expected = table(tasks * kinds, sizeof *run->expected);
     run->seconds = table(tasks * kinds, sizeof *run->seconds);
+    run->moved = table((size_t)w->codelet_count * kinds, sizeof *run->moved);
     bool failed = !run->codelets || !run->tasks || !run->job_data || !run->uses || !run->pieces || !run->replicas ||
                   !run->nodes || !run->links || !run->workers || !run->sharers || !run->called || !run->kinds ||
-                  !run->expected || !run->seconds;
+                  !run->expected || !run->seconds || !run->moved;
     if (run->sim->trace) {
         run->trace_order = table(tasks, sizeof *run->trace_order);
         run->trace_end = table(tasks, sizeof *run->trace_end);
@@ -92,9 +93,10 @@ static void release(task_run *run)
         thrum__wl_order_drop(&run->order);
     if (run->has_layout)
         thrum__machine_layout_drop(&run->layout);
-    void *tables[] = {run->policy_state, run->codelets, run->tasks,   run->job_data,  run->uses,        run->pieces,
-                      run->replicas,     run->nodes,    run->links,   run->workers,   run->sharers,     run->called,
-                      run->kinds,        run->expected, run->seconds, run->transfers, run->trace_order, run->trace_end};
+    void *tables[] = {run->policy_state, run->codelets,    run->tasks,     run->job_data, run->uses,
+                      run->pieces,       run->replicas,    run->nodes,     run->links,    run->workers,
+                      run->sharers,      run->called,      run->kinds,     run->expected, run->seconds,
+                      run->transfers,    run->trace_order, run->trace_end, run->moved};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
         thrum__free(tables[i]);
 }

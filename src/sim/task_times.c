@@ -85,6 +85,22 @@ static void set_times(const task_run *run, int number, int k)
     run->seconds[at] = thrum__machine_draw(machine, row, &amount, k - 1, &stream);
 }
 
+/* What each byte of a copy takes from whoever has asked for it, if a task of the codelet comes next. */
+static double moved_seconds(const thrum_machine *machine, const char *codelet, int kind)
+{
+    const thrum__speed_row *row = thrum__machine_speed(machine, codelet, kind);
+    const thrum__overhead *each = kind == THRUM__CORE ? &machine->core_overhead : &machine->kind_overhead[kind];
+    return each->moved + (row ? row->moved : 0);
+}
+
+static void set_moved(task_run *run)
+{
+    for (int i = 0; i < run->workload->codelet_count; i++)
+        for (int k = 0; k < run->kind_count; k++)
+            run->moved[i * run->kind_count + k] =
+                moved_seconds(run->layout.machine, run->workload->codelets[i].name, k - 1);
+}
+
 /* ---- Who can run it ------------------------------------------------------------------------------------------------------ */
 
 static bool has_kernel(const task_run *run, int number, const kind *k)
@@ -187,6 +203,7 @@ int thrum__sim_check_buckets(const task_run *run)
 int thrum__sim_times(task_run *run)
 {
     int err = check_speeds(run);
+    set_moved(run);
     for (int i = 0; i < run->workload->task_count && !err; i++)
         err = set_task(run, i);
     return err;

@@ -219,12 +219,13 @@ __attribute__((unused)) static bool all_is_there(const task_run *run, const task
 }
 
 /* What was done for its data since a task began there: memory was given to it, copies were asked for. */
-static double staging_seconds(task_run *run, worker *w)
+static double staging_seconds(task_run *run, worker *w, int codelet)
 {
     const thrum_machine *machine = run->layout.machine;
     const thrum__overhead *each = w->device ? &machine->kind_overhead[w->kind - 1] : &machine->core_overhead;
     node *n = &run->nodes[w->node];
-    double seconds = (double)n->fresh * each->fresh + w->copies * each->copy + (double)w->moved * each->moved;
+    double moved = run->moved[codelet * run->kind_count + w->kind];
+    double seconds = (double)n->fresh * each->fresh + w->copies * each->copy + (double)w->moved * moved;
     n->fresh = 0;
     w->copies = 0;
     w->moved = 0;
@@ -239,7 +240,7 @@ static void begin(task_run *run, worker *w, task *t)
     t->begin = run_now(run);
     thrum__sim_count_begin(run, t);
     double seconds = run->seconds[number * (size_t)run->kind_count + (size_t)w->kind];
-    seconds += staging_seconds(run, w);
+    seconds += staging_seconds(run, w, run->workload->tasks[number].codelet);
     run_fail(run, run->ops->kernel(run->engine, w->number, seconds, ticket_of(number, false)));
 }
 

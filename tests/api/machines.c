@@ -179,6 +179,7 @@ static const struct {
     {"overhead fresch.gpu=2ns", "a line 'overhead' has no key 'fresch.gpu'; did you mean 'fresh'?"},
     {"overhead fresh.gpu=2", "fresh.gpu=2: '2' is no time"},
     {"overhead moved.gpu=-1ns", "moved.gpu=-1ns: '-1ns' is no time"},
+    {"speed gemm moved.gpu=fast", "moved.gpu=fast: 'fast' is no time"},
     {"overhead copy.gpu=-1us", "copy.gpu=-1us: '-1us' is no time"},
     {"overhead copy.gup=1us", "there is no device 'gup' on the lines before; did you mean 'gpu'?"},
     {"insert task=1", "node.machine:4: task=1: '1' is no time"},

@@ -470,6 +470,13 @@ TEST(so_are_the_bytes_of_a_copy)
     assert_near(there_and_back("overhead moved.gpu=0.1s moved.cpu=0.25s"), 3 + (1 + 2) + 1 + 3 + (1 + 5));
 }
 
+TEST(bytes_of_a_copy_may_cost_a_codelet_more_than_others)
+{
+    assert_near(there_and_back("overhead moved.gpu=0.04s\nspeed c gpu=1 moved.gpu=0.06s\n"
+                               "speed home cpu=1 moved.cpu=0.25s moved.gpu=7s"),
+                3 + (1 + 2) + 1 + 3 + (1 + 5));
+}
+
 /* dmda has data brought ahead of time when a task is pushed: whoever inserts pays nothing here, who ends a task does. */
 TEST(a_prefetch_is_paid_for_by_the_worker_that_pushed)
 {
@@ -1239,6 +1246,7 @@ int main(void)
         cmocka_unit_test(memory_that_a_device_gives_to_data_is_paid_for_once),
         cmocka_unit_test(a_copy_is_paid_for_by_the_worker_that_asks_for_it),
         cmocka_unit_test(so_are_the_bytes_of_a_copy),
+        cmocka_unit_test(bytes_of_a_copy_may_cost_a_codelet_more_than_others),
         cmocka_unit_test(a_prefetch_is_paid_for_by_the_worker_that_pushed),
         cmocka_unit_test(a_full_window_is_emptied_by_half_before_more_come),
         cmocka_unit_test(no_more_tasks_are_seen_than_the_window_has),

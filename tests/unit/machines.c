@@ -359,7 +359,8 @@ static void assert_same(const thrum_machine *a, const thrum_machine *b)
         const thrum__speed_row *x = &a->speeds[i], *y = &b->speeds[i];
         assert_string_equal(x->codelet, y->codelet);
         assert_true(x->kind == y->kind && x->rate == y->rate && x->fixed == y->fixed);
-        assert_true(x->per_byte == y->per_byte && x->per_read == y->per_read && x->crowd == y->crowd);
+        assert_true(x->per_byte == y->per_byte && x->per_read == y->per_read && x->crowd == y->crowd &&
+                    x->moved == y->moved);
         assert_true(x->small_per_byte == y->small_per_byte);
         assert_true(x->small_work == y->small_work && (x->small_work < 0 || x->small_rate == y->small_rate));
         assert_same_law(x->law, y->law);
@@ -389,7 +390,7 @@ static const char odd_lines[] =
     "device c arch=cpu bandwidth=unlimited memory=3KiB\n"
     "root bandwidth=3333333B/s\nnetwork bandwidth=0.7GiB/s latency=0.333us\n"
     "speed gemm cpu=3.3333333333333e9 b=1e300 fixed.b=0.7us per-byte.b=1e-13s crowd.cpu=0.0123456789012345\n"
-    "speed tiny cpu=1e9 small.cpu=3.3333333e9:1.5e6 per-read.cpu=0.1234567ns\n"
+    "speed tiny cpu=1e9 small.cpu=3.3333333e9:1.5e6 per-read.cpu=0.1234567ns moved.cpu=0.7654321ns\n"
     "speed tiny b=1 small.b=7e9:1.5e6:0.123456789ns\nspeed free cpu=1 small.cpu=unlimited:7\n"
     "speed \"sp mm # 1\" cpu=unlimited fixed.cpu=7ms\nspeed \"a=b\" c=1\n"
     "time start cpu=const:5us b=gamma:4,2us c=twopoint:0.25\n"
