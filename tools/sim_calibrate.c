@@ -45,7 +45,7 @@
 #include <unistd.h>
 
 enum { SHAPES = 160, QR_TILES = 8, LARGE_LEAST = 6 };
-enum { SWEEPS = 4, QUICK_SWEEPS = 1 }; /* through all that is measured */
+enum { SWEEPS = 6, QUICK_SWEEPS = 1 }; /* through all that is measured */
 enum { RUNS = 3 };                     /* of each flow */
 enum kind { CPU, EMU, KINDS };
 enum { FEW = 3, MANY = 34, LAYERS = 3 }; /* accesses: of Cholesky's tasks, of life's; layers of life's scratch memory */
@@ -370,15 +370,24 @@ static int larger_shapes(const struct selection *s, double work)
     return count;
 }
 
+/* How much less the error must be for three numbers more, a limit, a rate and a time for a byte, to be worth it: by the Bayesian
+ * information criterion, n log(error) + k log(n) of n shapes and k numbers. */
+static double worth_more_numbers(const struct selection *s)
+{
+    double n = larger_shapes(s, 0);
+    return exp(-3 * log(n) / n);
+}
+
 /* Two rates where that fits much better. Many shapes are left for the rest, from which larger tiles are extrapolated. */
 static double fit_two_rates(struct selection *s, double error, double x[UNKNOWNS])
 {
     struct selection with = *s;
+    const double worth = worth_more_numbers(s);
     for (double limit = next_work(s, 0), next; (next = next_work(s, limit)) > 0; limit = next) {
         double both[UNKNOWNS] = {0};
         with.limit = sqrt(limit * next);
         double of_both = larger_shapes(s, limit) >= LARGE_LEAST ? fit_terms(&with, both) : INFINITY;
-        if (of_both < (s->limit > 0 ? error : error / 3)) {
+        if (of_both < (s->limit > 0 ? error : error * worth)) {
             error = of_both;
             s->limit = with.limit;
             memcpy(x, both, sizeof both);
