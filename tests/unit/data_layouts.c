@@ -24,6 +24,12 @@ static int end(void **state)
     return 0;
 }
 
+/* Without what other tests have left. */
+static int end_and_begin(void **state)
+{
+    return end(state) || begin(state);
+}
+
 static thrum_data *matrix(void *ptr, size_t ld, size_t rows, size_t columns, size_t elem)
 {
     return thrum__data_dense(&space, &(thrum__shape){THRUM__MATRIX, 2, elem, {rows, columns}, {1, ld}}, ptr, "test");
@@ -302,6 +308,69 @@ TEST(a_handle_like_another_has_its_shape_and_name_and_no_memory)
     assert_int_equal(like->index_bytes, 4);
 }
 
+/* ---- Forms -------------------------------------------------------------------------------------------------------- */
+
+static size_t form_count(void)
+{
+    size_t count = 0;
+    for (const thrum__form *form = space.forms; form; form = form->next)
+        count++;
+    return count;
+}
+
+TEST(handles_that_look_alike_have_one_form)
+{
+    static char memory[4096];
+    thrum_data *one = matrix(memory, 10, 7, 4, 8), *other = matrix(memory + 800, 10, 7, 4, 8);
+    assert_ptr_equal(one->form, other->form);
+    assert_int_equal(one->form->users, 2);
+    assert_ptr_equal(one->home.extent, other->home.extent);
+    assert_int_equal(form_count(), 1);
+    assert_ptr_equal(thrum__data_like(matrix(NULL, 0, 7, 4, 8))->form, matrix(memory, 7, 7, 4, 8)->form);
+}
+
+TEST(handles_that_differ_in_anything_have_forms_of_their_own)
+{
+    static char memory[4096];
+    const thrum_data *data[] = {matrix(memory, 10, 7, 4, 8), matrix(memory, 11, 7, 4, 8), matrix(memory, 10, 6, 4, 8),
+                                matrix(memory, 10, 7, 5, 8), matrix(memory, 10, 7, 4, 4)};
+    const size_t ld[] = {10, 11, 10, 10, 10}, rows[] = {7, 7, 6, 7, 7}, columns[] = {4, 4, 4, 5, 4};
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(data[i]->home.stride[1], ld[i]);
+        assert_int_equal(data[i]->home.extent[0], rows[i]);
+        assert_int_equal(data[i]->home.extent[1], columns[i]);
+        assert_int_equal(data[i]->home.elem, i == 4 ? 4 : 8);
+    }
+    assert_int_equal(form_count(), 5);
+}
+
+/* A gone handle can still be complained about; as many as are kept for that have a form. */
+TEST(forms_go_when_the_memory_of_their_handles_is_used_again)
+{
+    char text[THRUM__DATA_TEXT];
+    for (size_t i = 1; i <= 5000; i++) {
+        thrum_data *data = matrix(NULL, 0, i, 3, 1);
+        assert_non_null(data);
+        thrum__data_retire(data);
+        if (i == 77)
+            assert_non_null(strstr(thrum__data_text(data, text), "77 x 3"));
+    }
+    assert_true(form_count() <= 1100);
+}
+
+TEST(a_form_stays_as_long_as_one_of_its_handles)
+{
+    thrum_data *stays = matrix(NULL, 0, 7, 4, 8), *goes = matrix(NULL, 0, 7, 4, 8);
+    thrum__data_retire(goes);
+    for (size_t i = 0; i < 3000; i++)
+        thrum__data_retire(matrix(NULL, 0, 1 + i % 2, 3, 1));
+    const thrum__form *form = space.forms;
+    while (form && form != stays->form)
+        form = form->next;
+    assert_ptr_equal(form, stays->form);
+    assert_int_equal(form->users, 1);
+}
+
 /* ---- Sizes beyond 32 bits ----------------------------------------------------------------------------------------- */
 
 enum { PIECES = 8192, COLUMNS = 2 };
@@ -376,6 +445,10 @@ int main(void)
         cmocka_unit_test(a_footprint_goes_by_layout_and_shape_not_by_strides),
         cmocka_unit_test(alike_are_those_with_the_same_layout_extents_and_elements),
         cmocka_unit_test(a_handle_like_another_has_its_shape_and_name_and_no_memory),
+        cmocka_unit_test_setup_teardown(handles_that_look_alike_have_one_form, end_and_begin, NULL),
+        cmocka_unit_test_setup_teardown(handles_that_differ_in_anything_have_forms_of_their_own, end_and_begin, NULL),
+        cmocka_unit_test_setup_teardown(forms_go_when_the_memory_of_their_handles_is_used_again, end_and_begin, NULL),
+        cmocka_unit_test_setup_teardown(a_form_stays_as_long_as_one_of_its_handles, end_and_begin, NULL),
         cmocka_unit_test(the_far_end_of_five_gibibytes_is_copied_and_nothing_else),
         cmocka_unit_test(a_vector_of_five_gibibytes_is_one_copy),
     };
