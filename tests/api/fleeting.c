@@ -273,6 +273,32 @@ TEST(on_an_executor_without_threads_too)
     each_round(insert_inside, true);
 }
 
+static void insert_next(void)
+{
+    thrum_insert(the_world->flow, &checks, THRUM_RW(the_world->x));
+}
+
+/* Whoever runs a task at once has run what that one made ready, too, when the insertion returns. */
+static void insert_next_inside(world *w)
+{
+    assert_int_equal(thrum_flow_wait(w->flow), 0);
+    for (int i = 0; i < 200; i++) /* until it has a lease again */
+        assert_int_equal(thrum_insert(w->flow, &brief, THRUM_RW(w->x), THRUM_R(w->y)), 0);
+    int before = called_here;
+    atomic_store(&answered, false);
+    expected = 0;
+    insert_with(w, insert_next);
+    if (called_here > before)
+        assert_true(atomic_load(&answered));
+    assert_int_equal(thrum_flow_wait(w->flow), 0);
+    assert_true(atomic_load(&answered));
+}
+
+TEST(what_its_own_kernel_puts_behind_it_is_run_with_it)
+{
+    each_round(insert_next_inside, false);
+}
+
 /* Both are run by the same thread, the inner one in the middle of the outer one, on other data. */
 static void insert_apart(void)
 {
@@ -365,6 +391,7 @@ int main(void)
         cmocka_unit_test(tasks_of_other_threads_wait_for_one_that_is_run_at_once),
         cmocka_unit_test(tasks_that_its_own_kernel_inserts_wait_for_it),
         cmocka_unit_test(on_an_executor_without_threads_too),
+        cmocka_unit_test(what_its_own_kernel_puts_behind_it_is_run_with_it),
         cmocka_unit_test(a_kernel_may_run_others_at_once),
         cmocka_unit_test(a_handle_may_be_read_twice),
         cmocka_unit_test(a_sparse_matrix_has_its_rows),
