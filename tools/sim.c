@@ -27,7 +27,7 @@ static const char help[] =
     "  --machines          lists those that come with thrum, or with --machine shows what it is\n"
     "  --calibrate FILE    measures kernels and tasks with tiles of 128 and writes a description of this machine\n"
     "  --timing            with --calibrate: of emulated devices in timing mode instead\n"
-    "  --quick             with --calibrate: once instead of four times, in a quarter of the time\n"
+    "  --quick             with --calibrate: once instead of several times, in a sixth of the time\n"
     "  --gpus COUNT *      another number of devices of the kind 'gpu'\n"
     "  --cores COUNT       another number of cores\n"
     "  --set LINES         changes: lines as in such a file, with ';' between,\n"

@@ -498,25 +498,13 @@ static bool run_timing_flows(struct measured *m)
            run_crowded_flows(m);
 }
 
-/* The middle one of what was measured again and again, sorting it. */
-static double middle(double *numbers, int count)
-{
-    for (int i = 1; i < count; i++)
-        for (int k = i; k > 0 && numbers[k] < numbers[k - 1]; k--) {
-            double larger = numbers[k - 1];
-            numbers[k - 1] = numbers[k];
-            numbers[k] = larger;
-        }
-    return numbers[count / 2];
-}
-
 /* A number of each sweep, by where it is in a struct measured. */
 static double middle_at(const struct measured *sweeps, int count, size_t offset)
 {
     double numbers[TIMING_SWEEPS];
     for (int i = 0; i < count; i++)
         memcpy(&numbers[i], (const char *)&sweeps[i] + offset, sizeof numbers[i]);
-    return middle(numbers, count);
+    return sim_flow_median(numbers, count);
 }
 
 /* Nothing is computed there, and what is measured are wake-ups, some of which are late and some early: so it is not the least that counts.

@@ -152,6 +152,12 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+double sim_flow_median(double *numbers, int count)
+{
+    qsort(numbers, (size_t)count, sizeof *numbers, by_size);
+    return numbers[count / 2];
+}
+
 /* The first run, in which memory is touched for the first time, does not count. */
 static bool run_all(struct probe *p, int runs, struct flow_costs *costs)
 {
@@ -164,9 +170,7 @@ static bool run_all(struct probe *p, int runs, struct flow_costs *costs)
             other[i] = costs->other;
         }
     }
-    qsort(insert, (size_t)runs, sizeof *insert, by_size);
-    qsort(other, (size_t)runs, sizeof *other, by_size);
-    *costs = (struct flow_costs){insert[runs / 2], fmax(0, other[runs / 2]), copy_seconds(p)};
+    *costs = (struct flow_costs){sim_flow_median(insert, runs), fmax(0, sim_flow_median(other, runs)), copy_seconds(p)};
     return true;
 }
 

@@ -36,6 +36,9 @@ double sim_copy_measure(void);
 /* Seconds until a copy of so many bytes to such a device has ended, with nothing else to do: the median. Negative after an error. */
 double sim_link_measure(size_t bytes);
 
+/* The median, the larger of the two in the middle; sorts them. */
+double sim_flow_median(double *numbers, int count);
+
 /* Up to 32 runs. False after an error, with a sentence in thrum_message(NULL). */
 bool sim_flow_measure(const struct flow_case *it, int runs, struct flow_costs *costs);
 
