@@ -185,19 +185,25 @@ static void ask_while_it_runs(world *w, void *(*ask)(void *))
 
 /* ---- Tests -------------------------------------------------------------------------------------------------------- */
 
+/* Each behind so many others that what it inserts first would be run at once, too. */
+static void do_rounds(world *w, void (*round)(world *w))
+{
+    bool learned = learn(w);
+    assert_int_equal(thrum_flow_wait(w->flow), 0);
+    for (int i = 0; i < ROUNDS && learned; i++) {
+        for (int more = 0; more < 100; more++)
+            assert_int_equal(thrum_insert(w->flow, &brief, THRUM_RW(w->x), THRUM_R(w->y)), 0);
+        round(w);
+        assert_int_equal(thrum_flow_wait(w->flow), 0);
+        assert_false(too_early);
+    }
+}
+
 static void each_round(void (*round)(world *w), bool threadless)
 {
     world w;
     begin(&w, threadless);
-    bool learned = learn(&w);
-    assert_int_equal(thrum_flow_wait(w.flow), 0);
-    for (int i = 0; i < ROUNDS && learned; i++) {
-        for (int more = 0; more < 100; more++)
-            assert_int_equal(thrum_insert(w.flow, &brief, THRUM_RW(w.x), THRUM_R(w.y)), 0);
-        round(&w);
-        assert_int_equal(thrum_flow_wait(w.flow), 0);
-        assert_false(too_early);
-    }
+    do_rounds(&w, round);
     bool seen = called_here > 0;
     end(&w);
     if (!seen)
@@ -332,19 +338,35 @@ TEST(a_kernel_may_run_others_at_once)
 }
 
 /* A read of what is read already is no second access. */
+static void read_twice(world *w)
+{
+    assert_int_equal(thrum_flow_wait(w->flow), 0);
+    long before = w->of_x;
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(thrum_insert(w->flow, &brief, THRUM_RW(w->x), THRUM_R(w->y), THRUM_R(w->y)), 0);
+    assert_int_equal(thrum_flow_wait(w->flow), 0);
+    assert_int_equal(w->of_x, before + 100);
+}
+
 TEST(a_handle_may_be_read_twice)
 {
     world w;
     begin(&w, false);
-    learn(&w);
-    assert_int_equal(thrum_flow_wait(w.flow), 0);
-    long before = w.of_x;
-    for (int i = 0; i < 100; i++)
-        assert_int_equal(thrum_insert(w.flow, &brief, THRUM_RW(w.x), THRUM_R(w.y), THRUM_R(w.y)), 0);
-    assert_int_equal(thrum_flow_wait(w.flow), 0);
-    assert_int_equal(w.of_x, before + 100);
-    assert_int_equal(thrum_insert(w.flow, &brief, THRUM_RW(w.x), THRUM_R(w.x)), THRUM_EDATA);
-    assert_int_equal(thrum_flow_wait(w.flow), THRUM_EDATA);
+    do_rounds(&w, read_twice);
+    end(&w);
+}
+
+static void write_and_read(world *w)
+{
+    assert_int_equal(thrum_insert(w->flow, &brief, THRUM_RW(w->x), THRUM_R(w->x)), THRUM_EDATA);
+    assert_int_equal(thrum_flow_wait(w->flow), THRUM_EDATA);
+}
+
+TEST(a_handle_may_not_be_written_and_read)
+{
+    world w;
+    begin(&w, false);
+    do_rounds(&w, write_and_read);
     end(&w);
 }
 
@@ -394,6 +416,7 @@ int main(void)
         cmocka_unit_test(what_its_own_kernel_puts_behind_it_is_run_with_it),
         cmocka_unit_test(a_kernel_may_run_others_at_once),
         cmocka_unit_test(a_handle_may_be_read_twice),
+        cmocka_unit_test(a_handle_may_not_be_written_and_read),
         cmocka_unit_test(a_sparse_matrix_has_its_rows),
     };
     return RUN_TESTS(tests, 60);
