@@ -539,6 +539,19 @@ static inline bool read_fleeting(const thrum__space *space, thrum__job *job, con
     return true;
 }
 
+enum { LINE = 64, LINES_AHEAD = 4 };
+
+/* The first cache lines of what the kernel is about to touch: they come while it is being called, and for the next ones the processor sees
+ * by itself where it goes. */
+static inline void fetch_beginnings(const thrum_buffer *buffers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t bytes = buffers[i].dims > 0 ? buffers[i].elem * buffers[i].extent[0] : buffers[i].elem;
+        for (size_t at = 0; at < bytes && at < LINES_AHEAD * LINE; at += LINE)
+            __builtin_prefetch((const char *)buffers[i].ptr + at);
+    }
+}
+
 /* Whether it still is fleeting: then nobody knows of it, and it has ended. */
 static inline bool fleets(thrum__space *space, const thrum__job *job)
 {
@@ -579,6 +592,7 @@ static __attribute__((noinline)) bool insert_fleeting(thrum_flow *flow, thrum__j
     thrum_buffer buffers[THRUM__PLAIN_MOST];
     if (!job || count > THRUM__PLAIN_MOST || !read_fleeting(flow->space, job, items, count, buffers))
         return false;
+    fetch_beginnings(buffers, count);
     job_init(flow, job, THRUM__JOB_CODELET, (uint32_t)count);
     job->task.fn.plain = thrum__flow_run_plain;
     job->codelet = codelet;

@@ -56,7 +56,7 @@ typedef struct thrum__at_once {
 /* ---- Codelets: inline, since it is asked for every job -------------------------------------------------------------- */
 
 /* Of those that are shorter one in so many is timed, and counts for all. A prime: programs go by blocks of 2, 4 or 8. */
-enum { THRUM__TIMED_EACH = 29, THRUM__TIMED_ALL_NS = 4000 };
+enum { THRUM__TIMED_EACH = 29, THRUM__TIMED_ALL_NS = 64000 };
 
 static inline int64_t thrum__known_ns(const thrum__known_codelet *known)
 {
