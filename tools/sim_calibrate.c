@@ -3,13 +3,9 @@
  * thrum sim --calibrate: a description of the machine that it runs on, from what is measured with one tile size, 128. No application
  * is run with another one.
  *
- * Kernels are called alone, on the whole tile and on blocks of it (apps/common/probe.h). What came out is fitted by
- *
- *     seconds = fixed + bytes * per_byte + bytes that are only read * per_read + work / rate,       none of them negative,
- *
- * so that relative errors are least. Libraries have other kernels for small matrices: if two rates, one for small work and one for the
- * rest, and two times for a byte, fit much better, there are two. What the formula says of larger tiles is extrapolated: for that, work and
- * bytes must be told apart, so some blocks are long and narrow. The kernels of QR have one rate each, from a run of the application.
+ * Kernels are called alone, on the whole tile and on blocks of it (apps/common/probe.h), and what came out is fitted by a formula
+ * (sim_fit.h). What that says of larger tiles is extrapolated: for that, work and bytes must be told apart, so some blocks are long and
+ * narrow. The kernels of QR have one rate each, from a run of the application.
  *
  * What a task costs besides its kernel is measured with flows of tasks that do next to nothing (sim_flow.h), with few accesses and
  * with many. In timing mode kernels take what the machine `timing` says: only these costs are looked for.
@@ -31,6 +27,7 @@
 #include "sim.h"
 #include "sim_anchor.h"
 #include "sim_calibrate.h"
+#include "sim_fit.h"
 #include "sim_flow.h"
 
 #include <thrum/thrum.h>
@@ -45,7 +42,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SHAPES = 160, QR_TILES = 8, LARGE_LEAST = 6 };
+enum { SHAPES = 160, QR_TILES = 8 };
 enum {
     SWEEPS = 6,
     TIMING_SWEEPS = 15,
@@ -54,12 +51,6 @@ enum {
 enum { RUNS = 3 }; /* of each flow */
 enum kind { CPU, EMU, KINDS };
 enum { FEW = 3, MANY = 34, LAYERS = 3 }; /* accesses: of Cholesky's tasks, of life's; layers of life's scratch memory */
-
-/* A kernel with data of certain extents, and what was measured of it. The first of a codelet is the whole tile. */
-struct shape {
-    char codelet[24];
-    double work, bytes, read, seconds;
-};
 
 /* What was measured of a whole run: the time of its best pass, and, if one worker did all, what a task took outside of kernels in the
  * median one. */
@@ -81,7 +72,7 @@ enum anchor_number {
 struct measured {
     int tile, cores;
     bool quick, timing;
-    struct shape shapes[SHAPES];
+    struct sim_shape shapes[SHAPES];
     int count;
     double fresh, scratch, copy;  /* of a device's memory, for each byte; of whoever asks for a copy */
     double word_copy, block_copy; /* how long a copy takes: of a few bytes, of a block of life */
@@ -99,11 +90,6 @@ static double lesser(double before, double now)
 {
     return before > 0 && before < now ? before : now;
 }
-
-struct fit {
-    double rate, per_byte, per_read, fixed;
-    double small_work, small_rate, small_per_byte; /* 0: there is no other rate for small work */
-};
 
 /* ---- Runs ---------------------------------------------------------------------------------------------------------- */
 
@@ -146,7 +132,7 @@ static bool take_kernel(struct measured *m, const json_t *row)
     const char *codelet = json_string_value(json_object_get(row, "codelet"));
     if (!codelet || m->count == SHAPES)
         return false;
-    struct shape *shape = &m->shapes[m->count++];
+    struct sim_shape *shape = &m->shapes[m->count++];
     snprintf(shape->codelet, sizeof shape->codelet, "%s", codelet);
     shape->work = json_number_value(json_object_get(row, "work"));
     shape->bytes = json_number_value(json_object_get(row, "bytes"));
@@ -207,7 +193,7 @@ static void take_qr(struct measured *m, const json_t *rows)
         double work;
     } kernels[] = {{"qr-geqrt", 4 * cube / 3}, {"qr-unmqr", 2 * cube}, {"qr-tsqrt", 2 * cube}, {"qr-tsmqr", 4 * cube}};
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels && m->count < SHAPES; i++) {
-        struct shape *shape = &m->shapes[m->count];
+        struct sim_shape *shape = &m->shapes[m->count];
         snprintf(shape->codelet, sizeof shape->codelet, "%s", kernels[i].codelet);
         shape->work = kernels[i].work;
         shape->seconds = lesser(shape->seconds, mean_of(rows, kernels[i].codelet));
@@ -233,190 +219,6 @@ static bool run_qr(struct measured *m, const char *folder)
     json_decref(ran);
     json_decref(models);
     return good;
-}
-
-/* ---- Fitting ------------------------------------------------------------------------------------------------------- */
-
-enum { LARGE, SMALL, BYTES, SMALL_BYTES, READ, FIXED, UNKNOWNS };
-
-/* Solves the normal equations for those unknowns that are in `used`; false if it cannot. */
-static bool solve(double m[UNKNOWNS][UNKNOWNS + 1], unsigned used, double x[UNKNOWNS])
-{
-    int rows[UNKNOWNS], count = 0;
-    for (int i = 0; i < UNKNOWNS; i++) {
-        x[i] = 0;
-        if (used >> i & 1)
-            rows[count++] = i;
-    }
-    for (int i = 0; i < count; i++) {
-        double *pivot = m[rows[i]];
-        if (!(fabs(pivot[rows[i]]) > 1e-30))
-            return false;
-        for (int j = 0; j < count; j++) {
-            double factor = m[rows[j]][rows[i]] / pivot[rows[i]];
-            for (int k = 0; k <= UNKNOWNS && j != i; k++)
-                m[rows[j]][k] -= factor * pivot[k];
-        }
-    }
-    for (int i = 0; i < count; i++)
-        x[rows[i]] = m[rows[i]][UNKNOWNS] / m[rows[i]][rows[i]];
-    return true;
-}
-
-/* Shapes of a codelet, of which those with work up to `limit` are small. */
-struct selection {
-    const struct measured *m;
-    const char *codelet;
-    double limit;
-};
-
-static const struct shape *chosen(const struct selection *s, int i)
-{
-    return strcmp(s->m->shapes[i].codelet, s->codelet) == 0 ? &s->m->shapes[i] : NULL;
-}
-
-/* Numbers of about 1, so that the equations are well-behaved: per million of work, per kilobyte, in microseconds. */
-static double predict(const struct selection *s, const struct shape *shape, const double x[UNKNOWNS],
-                      double t[UNKNOWNS])
-{
-    bool small = shape->work <= s->limit;
-    t[LARGE] = small ? 0 : shape->work / 1e6;
-    t[SMALL] = small ? shape->work / 1e6 : 0;
-    t[BYTES] = small ? 0 : shape->bytes / 1e3;
-    t[SMALL_BYTES] = small ? shape->bytes / 1e3 : 0;
-    t[READ] = shape->read / 1e3;
-    t[FIXED] = 1;
-    double sum = 0;
-    for (int i = 0; i < UNKNOWNS; i++)
-        sum += x[i] * t[i];
-    return sum;
-}
-
-static const struct shape *whole_of(const struct measured *m, const char *codelet)
-{
-    for (int i = 0; i < m->count; i++)
-        if (strcmp(m->shapes[i].codelet, codelet) == 0)
-            return &m->shapes[i];
-    return NULL;
-}
-
-/* Of the codelet, the whole tile and half of it each way count more than what lies between: a curve with three numbers cannot follow
- * all that a library does for one size or another. */
-static double weight_of(const struct selection *s, const struct shape *shape)
-{
-    double share = shape->work / whole_of(s->m, s->codelet)->work;
-    return share == 1 || share == 0.125 ? 10 : 1;
-}
-
-static double error_of(const struct selection *s, unsigned used, const double x[UNKNOWNS])
-{
-    double error = 0, t[UNKNOWNS];
-    for (int i = 0; i < UNKNOWNS; i++)
-        if (x[i] < 0 || (used >> i & 1 && i <= SMALL && !(x[i] > 0)))
-            return INFINITY;
-    for (int i = 0; i < s->m->count; i++)
-        if (chosen(s, i)) {
-            double off = predict(s, chosen(s, i), x, t) / (chosen(s, i)->seconds * 1e6) - 1;
-            error += weight_of(s, chosen(s, i)) * off * off;
-        }
-    return error;
-}
-
-/* Least squares of relative errors with some of the terms. */
-static double try_terms(const struct selection *s, unsigned used, double x[UNKNOWNS])
-{
-    double m[UNKNOWNS][UNKNOWNS + 1] = {{0}}, t[UNKNOWNS];
-    for (int i = 0; i < s->m->count; i++) {
-        const struct shape *shape = chosen(s, i);
-        if (!shape)
-            continue;
-        double y = shape->seconds * 1e6, weight = weight_of(s, shape);
-        predict(s, shape, x, t);
-        for (int a = 0; a < UNKNOWNS; a++) {
-            for (int b = 0; b < UNKNOWNS; b++)
-                m[a][b] += weight * t[a] * t[b] / (y * y);
-            m[a][UNKNOWNS] += weight * t[a] / y;
-        }
-    }
-    return solve(m, used, x) ? error_of(s, used, x) : INFINITY;
-}
-
-/* The best of all ways to leave out what is fixed and bytes. */
-static double fit_terms(const struct selection *s, double best[UNKNOWNS])
-{
-    double least = INFINITY, x[UNKNOWNS] = {0};
-    unsigned rates = 1u << LARGE | (s->limit > 0 ? 1u << SMALL : 0);
-    for (unsigned others = 0; others < 1u << (UNKNOWNS - BYTES); others++) {
-        bool can = s->limit > 0 || !(others >> (SMALL_BYTES - BYTES) & 1);
-        double error = can ? try_terms(s, rates | others << BYTES, x) : INFINITY;
-        if (error < least * 0.999) { /* more terms must be worth it */
-            least = error;
-            memcpy(best, x, sizeof x);
-        }
-    }
-    return least;
-}
-
-/* The next larger shape's work, or 0. */
-static double next_work(const struct selection *s, double work)
-{
-    double next = 0;
-    for (int i = 0; i < s->m->count; i++)
-        if (chosen(s, i) && chosen(s, i)->work > work && (next == 0 || chosen(s, i)->work < next))
-            next = chosen(s, i)->work;
-    return next;
-}
-
-static int larger_shapes(const struct selection *s, double work)
-{
-    int count = 0;
-    for (int i = 0; i < s->m->count; i++)
-        count += chosen(s, i) && chosen(s, i)->work > work;
-    return count;
-}
-
-/* How much less the error must be for three numbers more, a limit, a rate and a time for a byte, to be worth it: by the Bayesian
- * information criterion, n log(error) + k log(n) of n shapes and k numbers. */
-static double worth_more_numbers(const struct selection *s)
-{
-    double n = larger_shapes(s, 0);
-    return exp(-3 * log(n) / n);
-}
-
-/* Two rates where that fits much better. Many shapes are left for the rest, from which larger tiles are extrapolated. */
-static double fit_two_rates(struct selection *s, double error, double x[UNKNOWNS])
-{
-    struct selection with = *s;
-    const double worth = worth_more_numbers(s);
-    for (double limit = next_work(s, 0), next; (next = next_work(s, limit)) > 0; limit = next) {
-        double both[UNKNOWNS] = {0};
-        with.limit = sqrt(limit * next);
-        double of_both = larger_shapes(s, limit) >= LARGE_LEAST ? fit_terms(&with, both) : INFINITY;
-        if (of_both < (s->limit > 0 ? error : error * worth)) {
-            error = of_both;
-            s->limit = with.limit;
-            memcpy(x, both, sizeof both);
-        }
-    }
-    return error;
-}
-
-static bool fit(const struct measured *m, const char *codelet, struct fit *f)
-{
-    struct selection s = {m, codelet, 0};
-    double x[UNKNOWNS] = {0};
-    *f = (struct fit){0};
-    if (!whole_of(m, codelet))
-        return false;
-    fit_two_rates(&s, fit_terms(&s, x), x);
-    f->rate = 1e12 / x[LARGE];
-    f->small_rate = s.limit > 0 ? 1e12 / x[SMALL] : 0;
-    f->small_work = s.limit;
-    f->per_byte = x[BYTES] / 1e9;
-    f->small_per_byte = x[SMALL_BYTES] / 1e9;
-    f->per_read = x[READ] / 1e9;
-    f->fixed = x[FIXED] / 1e6;
-    return isfinite(f->rate) && f->rate > 0;
 }
 
 static const char *const codelets[] = {"cholesky-potrf", "cholesky-trsm", "cholesky-syrk", "cholesky-gemm", "qr-geqrt",
@@ -591,7 +393,7 @@ static enum anchor_app app_of(const char *codelet)
     return app;
 }
 
-static int apply_speed(thrum_machine *machine, const struct measured *m, const char *codelet, const struct fit *f,
+static int apply_speed(thrum_machine *machine, const struct measured *m, const char *codelet, const struct sim_fit *f,
                        enum kind k)
 {
     const char *kind = kind_names[k];
@@ -612,10 +414,10 @@ static int apply_speed(thrum_machine *machine, const struct measured *m, const c
 
 static int apply_speeds(thrum_machine *machine, const struct measured *m)
 {
-    struct fit f;
+    struct sim_fit f;
     int err = 0;
     for (size_t i = 0; i < sizeof codelets / sizeof *codelets && !err; i++) {
-        if (!fit(m, codelets[i], &f))
+        if (!sim_fit(m->shapes, m->count, codelets[i], &f))
             continue;
         err = apply_speed(machine, m, codelets[i], &f, CPU);
         if (!err)

@@ -12,7 +12,7 @@
 enum { REDUX_DOT, REDUX_HISTOGRAM, REDUX_COMMUTE };
 enum { REDUX_BLOCK = 1 << 14, REDUX_COUNT = 1 << 22 }; /* of the dot product: elements of a block, and of all of them */
 enum { REDUX_KEYS = 1 << 18, REDUX_KEY_COUNT = 1 << 24 }; /* of histograms likewise */
-enum { REDUX_BINS = 4096, REDUX_PARTS = 4 };
+enum { REDUX_BINS = 4096, REDUX_COPIES = 4 };
 
 typedef struct redux {
     int variant;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * By flows. The dot product and the histogram reduce; the other histogram counts each block for itself, and adds what it has got
- * to the bins by tasks that commute, a part of them at a time.
+ * By flows. The dot product and the histogram reduce; the tasks of the other histogram commute on some copies of the bins, block by
+ * block in turn, and the copies are added up.
  */
 #include "redux.h"
 #include "thrum_flow.h"
@@ -9,15 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PART = REDUX_BINS / REDUX_PARTS };
-
 struct redux_runtime {
     redux *r;
     thrum_executor *executor;
     thrum_flow *flow;
-    thrum_data **x, **y;               /* blocks; of histograms x alone */
-    thrum_data *result[REDUX_PARTS];   /* the sum, all bins, or parts of them */
-    thrum_data *(*local)[REDUX_PARTS]; /* COMMUTE: what each block has counted */
+    thrum_data **x, **y;              /* blocks; of histograms x alone */
+    thrum_data *result;               /* the sum, or the bins */
+    thrum_data *copies[REDUX_COPIES]; /* COMMUTE: of the bins */
 };
 
 /* ---- Kernels ------------------------------------------------------------------------------------------------------ */
@@ -55,47 +53,35 @@ static void run_add_bins(const thrum_buffer *b, const void *arg)
         into[i] += from[i];
 }
 
-/* The parts of a block's bins lie one behind the other. */
-static void run_count_locally(const thrum_buffer *b, const void *arg)
-{
-    (void)arg;
-    memset(b[1].ptr, 0, REDUX_BINS * sizeof(uint64_t));
-    redux_histogram(b[0].ptr, b[0].extent[0], b[1].ptr);
-}
-
 static const thrum_codelet clear = {.name = "clear", .cpu = run_clear};
 static const thrum_codelet dot = {.name = "dot", .cpu = run_dot};
 static const thrum_codelet add_dot = {.name = "add-dot", .cpu = run_add_dot};
 static const thrum_codelet count = {.name = "count", .cpu = run_count};
 static const thrum_codelet add_bins = {.name = "add-bins", .cpu = run_add_bins};
-static const thrum_codelet count_locally = {.name = "count-locally", .cpu = run_count_locally};
 
 /* ---- Flows -------------------------------------------------------------------------------------------------------- */
 
 static int insert_reducers(redux_runtime *t)
 {
-    int failed = thrum_insert(t->flow, &clear, THRUM_W(t->result[0]));
+    int failed = thrum_insert(t->flow, &clear, THRUM_W(t->result));
     for (size_t i = 0; i < t->r->blocks; i++) {
         if (t->r->variant == REDUX_DOT)
-            failed |= thrum_insert(t->flow, &dot, THRUM_R(t->x[i]), THRUM_R(t->y[i]), THRUM_REDUX(t->result[0]));
+            failed |= thrum_insert(t->flow, &dot, THRUM_R(t->x[i]), THRUM_R(t->y[i]), THRUM_REDUX(t->result));
         else
-            failed |= thrum_insert(t->flow, &count, THRUM_R(t->x[i]), THRUM_REDUX(t->result[0]));
+            failed |= thrum_insert(t->flow, &count, THRUM_R(t->x[i]), THRUM_REDUX(t->result));
     }
     return failed;
 }
 
 static int insert_commuters(redux_runtime *t)
 {
-    int failed = 0;
-    for (int part = 0; part < REDUX_PARTS; part++)
-        failed |= thrum_insert(t->flow, &clear, THRUM_W(t->result[part]));
-    for (size_t i = 0; i < t->r->blocks; i++) {
-        thrum_data **own = t->local[i];
-        failed |= thrum_insert(t->flow, &count_locally, THRUM_R(t->x[i]), THRUM_W(own[0]), THRUM_W(own[1]),
-                               THRUM_W(own[2]), THRUM_W(own[3]));
-        for (int part = 0; part < REDUX_PARTS; part++)
-            failed |= thrum_insert(t->flow, &add_bins, THRUM_COMMUTE(t->result[part]), THRUM_R(own[part]));
-    }
+    int failed = thrum_insert(t->flow, &clear, THRUM_W(t->result));
+    for (int i = 0; i < REDUX_COPIES; i++)
+        failed |= thrum_insert(t->flow, &clear, THRUM_W(t->copies[i]));
+    for (size_t i = 0; i < t->r->blocks; i++)
+        failed |= thrum_insert(t->flow, &count, THRUM_R(t->x[i]), THRUM_COMMUTE(t->copies[i % REDUX_COPIES]));
+    for (int i = 0; i < REDUX_COPIES; i++)
+        failed |= thrum_insert(t->flow, &add_bins, THRUM_RW(t->result), THRUM_R(t->copies[i]));
     return failed;
 }
 
@@ -108,24 +94,17 @@ void redux_run(redux_runtime *t)
 
 /* ---- Handles ------------------------------------------------------------------------------------------------------ */
 
-_Static_assert(REDUX_PARTS == 4, "count_locally has that many");
-
-static thrum_data *bins_part(redux_runtime *t, uint64_t *bins, size_t bin_count)
-{
-    return thrum_data_vector(t->executor, bins, bin_count, sizeof *bins);
-}
-
 static void register_result(redux_runtime *t)
 {
     redux *r = t->r;
     if (r->variant == REDUX_DOT)
-        t->result[0] = thrum_data_vector(t->executor, &r->dot, 1, sizeof r->dot);
-    else if (r->variant == REDUX_HISTOGRAM)
-        t->result[0] = bins_part(t, r->bins, REDUX_BINS);
-    for (int part = 0; r->variant == REDUX_COMMUTE && part < REDUX_PARTS; part++)
-        t->result[part] = bins_part(t, r->bins + part * PART, PART);
+        t->result = thrum_data_vector(t->executor, &r->dot, 1, sizeof r->dot);
+    else
+        t->result = thrum_data_vector(t->executor, r->bins, REDUX_BINS, sizeof *r->bins);
     if (r->variant != REDUX_COMMUTE)
-        thrum_data_set_reduction(t->result[0], &clear, r->variant == REDUX_DOT ? &add_dot : &add_bins);
+        thrum_data_set_reduction(t->result, &clear, r->variant == REDUX_DOT ? &add_dot : &add_bins);
+    for (int i = 0; r->variant == REDUX_COMMUTE && i < REDUX_COPIES; i++)
+        t->copies[i] = thrum_data_vector(t->executor, NULL, REDUX_BINS, sizeof *r->bins);
 }
 
 static void register_blocks(redux_runtime *t)
@@ -142,26 +121,6 @@ static void register_blocks(redux_runtime *t)
     }
 }
 
-static void register_local(redux_runtime *t)
-{
-    for (size_t i = 0; i < t->r->blocks; i++) {
-        uint64_t *bins = bench_alloc(REDUX_BINS, sizeof *bins);
-        for (int part = 0; part < REDUX_PARTS; part++)
-            t->local[i][part] = bins_part(t, bins + part * PART, PART);
-    }
-}
-
-static void unregister_local(redux_runtime *t)
-{
-    for (size_t i = 0; i < t->r->blocks; i++) {
-        thrum_buffer first;
-        thrum_data_describe(t->local[i][0], &first);
-        for (int part = 0; part < REDUX_PARTS; part++)
-            thrum_data_unregister(t->local[i][part]);
-        free(first.ptr);
-    }
-}
-
 redux_runtime *redux_begin(redux *r, int workers)
 {
     thrum_executor *executor = flow_executor(workers);
@@ -173,11 +132,8 @@ redux_runtime *redux_begin(redux *r, int workers)
     t->flow = thrum_flow_new(executor);
     t->x = bench_alloc(r->blocks, sizeof *t->x);
     t->y = bench_alloc(r->blocks, sizeof *t->y);
-    t->local = bench_alloc(r->blocks, sizeof *t->local);
     register_result(t);
     register_blocks(t);
-    if (r->variant == REDUX_COMMUTE)
-        register_local(t);
     return t;
 }
 
@@ -188,12 +144,10 @@ void redux_end(redux_runtime *t)
         thrum_data_unregister(t->x[i]);
         thrum_data_unregister(t->y[i]);
     }
-    for (int part = 0; part < REDUX_PARTS; part++)
-        thrum_data_unregister(t->result[part]);
-    if (t->r->variant == REDUX_COMMUTE)
-        unregister_local(t);
+    for (int i = 0; i < REDUX_COPIES; i++)
+        thrum_data_unregister(t->copies[i]);
+    thrum_data_unregister(t->result);
     thrum_executor_free(t->executor);
-    free(t->local);
     free(t->x);
     free(t->y);
     free(t);

@@ -29,7 +29,7 @@ if [ -x "$build/bench/bench-thrum" ]; then
     # Peers are optional: what is here must have worked, or the exit code were not 0.
     expect 0 bench insert-3 cholesky-128 policy --quick --passes 1 --workers 2 --json --out samples
     says '"work":"insert-3","workers":2,"unit":"ns"'
-    says '"peer_limits":{"libgomp":1,"StarPU":0.15,"StarPU-dmda":0.15}'
+    says '"peer_limits":{"libgomp":1.0,"StarPU":0.15,"StarPU-dmda":0.15}'
     grep -qE '"gflops":\{.*"sequential":[0-9.]+[,}]' output || trouble "there is no rate of sequential code"
     grep -q '"loop-gss"' samples/*.json || trouble "the samples are not kept"
 fi
