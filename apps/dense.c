@@ -25,8 +25,8 @@ static int not_here(const char *verb, int argc, char **argv)
     return TOOL_DONE;
 }
 
-/* The module lies where libthrum lies, in the build and where it is installed; so does the text of its version, which unlike a
- * function cannot have a stand-in in the command. */
+/* The module lies where libthrum lies, in the build and where it is installed; so does the text of its version, which
+ * unlike a function cannot have a stand-in in the command. */
 static void *load(void)
 {
     char path[4096];

@@ -41,7 +41,7 @@ static double pieces(uint64_t n, uint64_t tile)
     return (double)((n + tile - 1) / tile);
 }
 
-/* ---- Cholesky ----------------------------------------------------------------------------------------------------- */
+/* ---- Cholesky ---------------------------------------------------------------------------------------------------- */
 
 static double cholesky_tasks(const struct app_workload_size *size)
 {
@@ -77,7 +77,7 @@ static void cholesky_tell(union state *state, thrum_flow *flow)
     cholesky_insert(&state->cholesky, flow);
 }
 
-/* ---- QR ----------------------------------------------------------------------------------------------------------- */
+/* ---- QR ---------------------------------------------------------------------------------------------------------- */
 
 static double qr_tasks(const struct app_workload_size *size)
 {
@@ -116,7 +116,7 @@ static void qr_tell(union state *state, thrum_flow *flow)
     qr_insert(&state->qr, flow);
 }
 
-/* ---- Life --------------------------------------------------------------------------------------------------------- */
+/* ---- Life -------------------------------------------------------------------------------------------------------- */
 
 static double life_tasks(const struct app_workload_size *size)
 {
@@ -155,7 +155,7 @@ static void life_tell(union state *state, thrum_flow *flow)
     life_insert(&state->life, flow);
 }
 
-/* ---- K-means ------------------------------------------------------------------------------------------------------ */
+/* ---- K-means ----------------------------------------------------------------------------------------------------- */
 
 static double kmeans_tasks(const struct app_workload_size *size)
 {
@@ -197,7 +197,7 @@ static void kmeans_tell(union state *state, thrum_flow *flow)
     kmeans_insert(&state->kmeans, flow, state->kmeans.turns);
 }
 
-/* ---- The table ---------------------------------------------------------------------------------------------------- */
+/* ---- The table --------------------------------------------------------------------------------------------------- */
 
 static const struct application applications[] = {
     {.name = "cholesky",
@@ -278,7 +278,7 @@ static const struct application *find(const char *name)
     return NULL;
 }
 
-/* ---- Sizes -------------------------------------------------------------------------------------------------------- */
+/* ---- Sizes ------------------------------------------------------------------------------------------------------- */
 
 /* What is not said becomes what is usual; false, with a sentence, for what is too much. */
 static bool settle(const char *app, const char *what, uint64_t usual, uint64_t most, uint64_t *number)
@@ -311,7 +311,7 @@ static bool settle_all(const struct application *app, struct app_workload_size *
     return false;
 }
 
-/* ---- Kernels ------------------------------------------------------------------------------------------------------ */
+/* ---- Kernels ----------------------------------------------------------------------------------------------------- */
 
 static void no_kernel(const thrum_buffer *buffers, const void *arg)
 {
@@ -353,7 +353,7 @@ static void make_codelets(const struct application *app, const char *on_device, 
     }
 }
 
-/* ---- Recording ---------------------------------------------------------------------------------------------------- */
+/* ---- Recording --------------------------------------------------------------------------------------------------- */
 
 static thrum_workload *record(const struct application *app, union state *state, thrum_executor *ex)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the applications would do, as workloads for simulation: the same insertions in the same order, with the sizes of their
- * data and the work of their kernels, but nothing is computed and no memory is filled. OpenBLAS is not needed.
+ * What the applications would do, as workloads for simulation: the same insertions in the same order, with the sizes of
+ * their data and the work of their kernels, but nothing is computed and no memory is filled. OpenBLAS is not needed.
  */
 #ifndef THRUM_APPS_WORKLOADS_H
 #define THRUM_APPS_WORKLOADS_H
@@ -16,17 +16,18 @@ struct app_workload_size {
     uint64_t inner;    /* qr: reflectors that are applied at once */
     uint64_t dims;     /* kmeans: coordinates of a point */
     uint64_t clusters; /* kmeans */
-    /* Which kernels devices have: "all", "none", or names without the application's, "gemm,syrk". NULL: as the verb has it:
-     * cholesky gemm, qr all but geqrt, life its only one, kmeans assign. */
+    /* Which kernels devices have: "all", "none", or names without the application's, "gemm,syrk". NULL: as the verb has
+     * it: cholesky gemm, qr all but geqrt, life its only one, kmeans assign. */
     const char *on_device;
     bool buckets; /* each task is given the number of its kernel, in the order of the names below, as its bucket */
 };
 
-/* NULL with a sentence in thrum_message(NULL): no such application, a size that is too large, a kernel that it does not have. */
+/* NULL with a sentence in thrum_message(NULL): no such application, a size that is too large, a kernel that it does not
+ * have. */
 thrum_workload *app_workload(const char *app, const struct app_workload_size *size);
 
-/* Number 0, 1, ...: the name of an application, and its kernels ("potrf,trsm,syrk,gemm"; codelets are called "cholesky-potrf");
- * NULL after the last. */
+/* Number 0, 1, ...: the name of an application, and its kernels ("potrf,trsm,syrk,gemm"; codelets are called
+ * "cholesky-potrf"); NULL after the last. */
 const char *app_workload_at(int number, const char **kernels);
 
 #endif

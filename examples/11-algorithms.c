@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Algorithms: words are measured, the lengths added up, and the words sorted, first by calls and then by a graph in which
- * each algorithm is one task.
+ * Algorithms: words are measured, the lengths added up, and the words sorted, first by calls and then by a graph in
+ * which each algorithm is one task.
  */
 #include <thrum/thrum.h>
 

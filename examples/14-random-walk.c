@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Control flow that chance decides. Three conditions in a row toss a coin each: heads leads on, tails back to the first one.
- * So the walk ends after three heads in a row, which takes eight attempts on average, and 14 tosses.
+ * Control flow that chance decides. Three conditions in a row toss a coin each: heads leads on, tails back to the first
+ * one. So the walk ends after three heads in a row, which takes eight attempts on average, and 14 tosses.
  */
 #include <thrum/thrum.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Blocks of control flow that run side by side: one half of the graph loops while the other branches and then loops. Nothing
- * outside of the graph decides anything.
+ * Blocks of control flow that run side by side: one half of the graph loops while the other branches and then loops.
+ * Nothing outside of the graph decides anything.
  */
 #include <thrum/thrum.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A pipeline: words are read one by one, turned round side by side, and written in the order in which they were read; and a
- * word that begins with a capital letter waits until the one after it has passed.
+ * A pipeline: words are read one by one, turned round side by side, and written in the order in which they were read;
+ * and a word that begins with a capital letter waits until the one after it has passed.
  */
 #include <thrum/thrum.h>
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Heat spreads over a plate: 1000 steps in blocks, with no barrier between the steps. A block goes on to its next step as
- * soon as its neighbours have done the one before, so fast parts of the plate are some steps ahead of slow ones.
+ * Heat spreads over a plate: 1000 steps in blocks, with no barrier between the steps. A block goes on to its next step
+ * as soon as its neighbours have done the one before, so fast parts of the plate are some steps ahead of slow ones.
  *
- * Two fields are enough: step i reads field i % 2 and writes field (i + 1) % 2. Step i of a block waits, by edges into the next
- * iteration, for step i - 1 of the block itself and of its four neighbours. So
+ * Two fields are enough: step i reads field i % 2 and writes field (i + 1) % 2. Step i of a block waits, by edges into
+ * the next iteration, for step i - 1 of the block itself and of its four neighbours. So
  *   - what it reads is there: they have written field i % 2;
- *   - what it overwrites is read no more: they have read field (i - 1) % 2, which is field (i + 1) % 2, and step i reads the
- *     other one;
- *   - and nobody writes what it reads: a neighbour that is to write field i % 2 again is at step i + 1, which waits for this.
+ *   - what it overwrites is read no more: they have read field (i - 1) % 2, which is field (i + 1) % 2, and step i
+ *     reads the other one;
+ *   - and nobody writes what it reads: a neighbour that is to write field i % 2 again is at step i + 1, which waits for
+ *     this.
  */
 #include <thrum/thrum.h>
 

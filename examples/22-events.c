@@ -2,8 +2,8 @@
  *
  * Events: tasks that are complete when something outside has happened.
  *
- * Three alarms are set, each by an event task; the tasks behind them run when their alarm goes off, and the last one when all
- * have. One source tells of all of them. Meanwhile the workers are free, and the processor is idle.
+ * Three alarms are set, each by an event task; the tasks behind them run when their alarm goes off, and the last one
+ * when all have. One source tells of all of them. Meanwhile the workers are free, and the processor is idle.
  */
 #define _GNU_SOURCE
 #include <thrum/thrum.h>

@@ -2,8 +2,9 @@
  *
  * Loops: the same sum by three rules, and by one that is picked from trying.
  *
- * The chain from i (half of it if it is even, 3i + 1 if not, until 1 is reached) may be short or long, so equal blocks of
- * numbers are unequal work. A rule says in which chunks iterations are handed out; what comes out is the same by all.
+ * The chain from i (half of it if it is even, 3i + 1 if not, until 1 is reached) may be short or long, so equal blocks
+ * of numbers are unequal work. A rule says in which chunks iterations are handed out; what comes out is the same by
+ * all.
  */
 #include <thrum/thrum.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A flow: tasks in the order in which one would write them down, each with the data that it touches. Nobody says which waits
- * for which; that follows from who reads and who writes what.
+ * A flow: tasks in the order in which one would write them down, each with the data that it touches. Nobody says which
+ * waits for which; that follows from who reads and who writes what.
  */
 #include <thrum/thrum.h>
 

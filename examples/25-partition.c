@@ -2,9 +2,9 @@
  *
  * Partitions: one handle for all of the data, and handles for its parts while tasks work on parts.
  *
- * A line of numbers is smoothed: each becomes the mean of itself and its neighbours. What is read is cut with a shadow, so that a
- * part reaches one number into the parts beside it; what is written is cut without. Nothing waits between the tasks on parts
- * and those on the whole.
+ * A line of numbers is smoothed: each becomes the mean of itself and its neighbours. What is read is cut with a shadow,
+ * so that a part reaches one number into the parts beside it; what is written is cut without. Nothing waits between the
+ * tasks on parts and those on the whole.
  */
 #include <thrum/thrum.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A reduction: many tasks add to one handle, each worker to a copy of its own, and the copies are added up before somebody
- * reads it. Here it is a histogram of random numbers.
+ * A reduction: many tasks add to one handle, each worker to a copy of its own, and the copies are added up before
+ * somebody reads it. Here it is a histogram of random numbers.
  */
 #include <thrum/thrum.h>
 

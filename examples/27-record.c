@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Recording: a flow becomes a graph once, and the graph runs as often as wanted, without finding the order out again. Handles
- * of the recording can be exchanged for others: here the same steps run on two accounts.
+ * Recording: a flow becomes a graph once, and the graph runs as often as wanted, without finding the order out again.
+ * Handles of the recording can be exchanged for others: here the same steps run on two accounts.
  */
 #include <thrum/thrum.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Codelets in a graph with a loop: blocks of numbers are improved in parallel, wherever the executor puts them, until a condition
- * in the graph finds that they are good enough. No thread of the program takes part in the loop.
+ * Codelets in a graph with a loop: blocks of numbers are improved in parallel, wherever the executor puts them, until a
+ * condition in the graph finds that they are good enough. No thread of the program takes part in the loop.
  */
 #include <thrum/thrum.h>
 

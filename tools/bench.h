@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * thrum bench: what its files share. bench.c reads the command line; bench_rows.c knows what is measured and what it may take,
- * bench_runner.c starts programs and asks them, bench_measure.c takes samples, bench_result.c works out what they say, bench_print.c
- * prints that, and bench_record.c keeps it.
+ * thrum bench: what its files share. bench.c reads the command line; bench_rows.c knows what is measured and what it
+ * may take, bench_runner.c starts programs and asks them, bench_measure.c takes samples, bench_result.c works out what
+ * they say, bench_print.c prints that, and bench_record.c keeps it.
  */
 #ifndef THRUM_TOOLS_BENCH_H
 #define THRUM_TOOLS_BENCH_H
@@ -14,7 +14,7 @@
 
 #define BENCH "bench"
 
-/* ---- bench_rows.c ------------------------------------------------------------------------------------------------- */
+/* ---- bench_rows.c ------------------------------------------------------------------------------------------------ */
 
 enum bench_limit {
     NO_LIMIT,
@@ -65,8 +65,8 @@ extern const int bench_row_count; /* at most MOST_ROWS */
 
 enum { THRUM, ONETBB, LIBGOMP, LIBOMP, STARPU, STARPU_DMDA, SEQUENTIAL, THRUM_DMDA, IMPLEMENTATIONS };
 
-/* Peers are those between thrum and sequential code; not all of them have a part in each group. thrum with a policy is shown
- * beside them where there is data, and has no limits. */
+/* Peers are those between thrum and sequential code; not all of them have a part in each group. thrum with a policy is
+ * shown beside them where there is data, and has no limits. */
 enum { FIRST_PEER = ONETBB, LAST_PEER = STARPU_DMDA };
 
 struct bench_implementation {
@@ -84,7 +84,7 @@ bool bench_takes_part(enum bench_group group, int which);
 /* What the row's second numbers are; NULL: it has none. */
 const char *bench_second_name(const struct bench_row *row);
 
-/* ---- What a run of the command knows ------------------------------------------------------------------------------ */
+/* ---- What a run of the command knows ----------------------------------------------------------------------------- */
 
 enum { MOST_WORKER_COUNTS = 8, MOST_PASSES = 999, QUIET_TRIES = 4 };
 /* Pairs of samples for the comparison of workers in a pass. */
@@ -105,7 +105,8 @@ struct bench_samples {
     double second_median;
 };
 
-/* Thrum with more workers / with one, of samples that are next to each other in time: what else the machine does changes both. */
+/* Thrum with more workers / with one, of samples that are next to each other in time: what else the machine does
+ * changes both. */
 struct bench_pairs {
     int count;
     double ratio[MOST_PASSES * MOST_PAIRS];
@@ -131,7 +132,7 @@ struct bench {
     char path[4200];                                                   /* where they go */
 };
 
-/* ---- bench_runner.c ----------------------------------------------------------------------------------------------- */
+/* ---- bench_runner.c ---------------------------------------------------------------------------------------------- */
 
 /* The runner of an implementation for the w-th number of workers, started if need be. NULL: it cannot be. */
 struct bench_runner *bench_runner_of(struct bench *b, int which, int w);
@@ -145,7 +146,7 @@ void bench_end_all_runners(struct bench *b);
 /* Which implementations are here, and of which version. */
 void bench_meet_runners(struct bench *b);
 
-/* ---- bench_measure.c ---------------------------------------------------------------------------------------------- */
+/* ---- bench_measure.c --------------------------------------------------------------------------------------------- */
 
 /* Takes all passes of a work. */
 void bench_measure(struct bench *b, const struct bench_row *row);
@@ -154,9 +155,10 @@ void bench_measure(struct bench *b, const struct bench_row *row);
 bool bench_is_measured(const struct bench *b, const struct bench_row *row, int w);
 bool bench_is_compared(const struct bench *b, const struct bench_row *row, int w);
 
-/* ---- bench_result.c: of the work that was measured last ------------------------------------------------------------ */
+/* ---- bench_result.c: of the work that was measured last ---------------------------------------------------------- */
 
-/* A median over passes, and the range in which the true one lies with 95 % certainty, whatever the distribution. NAN: not known. */
+/* A median over passes, and the range in which the true one lies with 95 % certainty, whatever the distribution. NAN:
+ * not known. */
 struct bench_spread {
     double median, low, high;
 };
@@ -176,7 +178,7 @@ void bench_summarize(struct bench *b);
 bool bench_has_limit(const struct bench *b, const struct bench_row *row, int w);
 struct bench_result bench_result_of(const struct bench *b, const struct bench_row *row, int w);
 
-/* ---- bench_print.c ------------------------------------------------------------------------------------------------ */
+/* ---- bench_print.c ----------------------------------------------------------------------------------------------- */
 
 void bench_print_heading(enum bench_group group);
 void bench_print_result(const struct bench *b, const struct bench_row *row, int w);
@@ -187,7 +189,7 @@ json_t *bench_number(double value);
 
 #define BENCH_JSON (JSON_COMPACT | JSON_REAL_PRECISION(6))
 
-/* ---- bench_record.c: the file of raw samples ----------------------------------------------------------------------- */
+/* ---- bench_record.c: the file of raw samples --------------------------------------------------------------------- */
 
 /* TOOL_GO_ON, or a code: it could not be written, which has been said. */
 int bench_open_record(struct bench *b);

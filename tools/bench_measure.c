@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * thrum bench: takes samples. Each implementation is a program of its own, and there is one process of it for each number of workers. A
- * work's passes go round all of these processes, so that whatever else the machine does hits all of them alike; each work starts new
- * processes, so that no work meets the heap that another has left behind, and where data's place in memory decides, so does each pass.
+ * thrum bench: takes samples. Each implementation is a program of its own, and there is one process of it for each
+ * number of workers. A work's passes go round all of these processes, so that whatever else the machine does hits all
+ * of them alike; each work starts new processes, so that no work meets the heap that another has left behind, and where
+ * data's place in memory decides, so does each pass.
  */
 #define _GNU_SOURCE
 
@@ -63,7 +64,8 @@ static bool ask_for_sample(struct bench *b, const struct bench_row *row, int whi
     return false;
 }
 
-/* What a hypervisor has had of the processors that it lets us have, in seconds of one of them, since the computer was started. */
+/* What a hypervisor has had of the processors that it lets us have, in seconds of one of them, since the computer was
+ * started. */
 static double stolen_seconds(void)
 {
     double stolen = 0;
@@ -75,8 +77,8 @@ static double stolen_seconds(void)
     return stolen / (double)sysconf(_SC_CLK_TCK);
 }
 
-/* A sample during which a hypervisor had more than a thirtieth of the processors is taken again, whoever's it is; but not for ever.
- * Those that are so short that it cannot be told are taken as they are. */
+/* A sample during which a hypervisor had more than a thirtieth of the processors is taken again, whoever's it is; but
+ * not for ever. Those that are so short that it cannot be told are taken as they are. */
 static bool ask_quietly(struct bench *b, const struct bench_row *row, int which, int w, double *value, double *second)
 {
     double processors = (double)sysconf(_SC_NPROCESSORS_ONLN), share = 1.0 / 30, least = 0.1;
@@ -116,8 +118,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Processes of one program differ by some per cent, for as long as they live, by which pages they were given. So each pass has a new
- * one; of three answers the middle one counts, which is seldom the first, while it warms up. */
+/* Processes of one program differ by some per cent, for as long as they live, by which pages they were given. So each
+ * pass has a new one; of three answers the middle one counts, which is seldom the first, while it warms up. */
 static void take_renewed_sample(struct bench *b, const struct bench_row *row, int which, int w)
 {
     struct answer answers[ANSWERS];
@@ -134,7 +136,7 @@ bool bench_is_measured(const struct bench *b, const struct bench_row *row, int w
     return !(row->flags & NOT_ONE) || b->worker_counts[w] > 1;
 }
 
-/* ---- Comparing numbers of workers --------------------------------------------------------------------------------- */
+/* ---- Comparing numbers of workers -------------------------------------------------------------------------------- */
 
 /* -1: it was not measured. */
 static int one_worker(const struct bench *b)
@@ -157,7 +159,8 @@ static void add_pair(struct bench_pairs *pairs, double more, double one)
     pairs->ratio[pairs->count++] = more / one;
 }
 
-/* Where a graph lies in memory changes its time by a tenth, for as long as its process lives: so these live for one pass. */
+/* Where a graph lies in memory changes its time by a tenth, for as long as its process lives: so these live for one
+ * pass. */
 static bool renew(struct bench *b, const struct bench_row *row, int w)
 {
     double value, second;
@@ -193,7 +196,7 @@ static void compare_all_workers(struct bench *b, const struct bench_row *row)
             compare_workers(b, row, w);
 }
 
-/* ---- A work ------------------------------------------------------------------------------------------------------- */
+/* ---- A work ------------------------------------------------------------------------------------------------------ */
 
 static void forget_samples(struct bench *b, const struct bench_row *row)
 {

@@ -78,7 +78,7 @@ void bench_print_result(const struct bench *b, const struct bench_row *row, int 
     print_seconds(b, row, w);
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------------------------- */
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 json_t *bench_number(double value)
 {

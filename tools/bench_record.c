@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * thrum bench: the record of a run. The whole file is written again after each row, so a run that is ended early leaves one that can be
- * read.
+ * thrum bench: the record of a run. The whole file is written again after each row, so a run that is ended early leaves
+ * one that can be read.
  */
 #define _GNU_SOURCE
 

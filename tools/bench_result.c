@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * thrum bench: what samples say. A ratio is the median of the ratios of all passes: a computer's speed may change from second to second,
- * and the two that are divided are next to each other in time.
+ * thrum bench: what samples say. A ratio is the median of the ratios of all passes: a computer's speed may change from
+ * second to second, and the two that are divided are next to each other in time.
  */
 #include "bench.h"
 
@@ -56,8 +56,8 @@ static struct bench_spread scaled(struct bench_spread spread, double factor)
     return (struct bench_spread){spread.median * factor, spread.low * factor, spread.high * factor};
 }
 
-/* How far from either end of the sorted samples the range begins: the number of those below the true median is binomially
- * distributed. */
+/* How far from either end of the sorted samples the range begins: the number of those below the true median is
+ * binomially distributed. */
 static int certain_rank(int count)
 {
     double rank = floor((count - 1.96 * sqrt(count)) / 2);

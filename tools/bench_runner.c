@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * thrum bench: the processes of others, and of thrum (bench/common/runner.h tells what they read and answer). One that is not asked is
- * stopped by a signal: some runtimes spin for a while after their work is done, and would do so on the processor of the next one.
+ * thrum bench: the processes of others, and of thrum (bench/common/runner.h tells what they read and answer). One that
+ * is not asked is stopped by a signal: some runtimes spin for a while after their work is done, and would do so on the
+ * processor of the next one.
  */
 #define _GNU_SOURCE
 

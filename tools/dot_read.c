@@ -20,7 +20,8 @@
 enum kind { END, NAME, QUOTED, HTML, ARROW, LINE, SIGN };
 enum { DEEPEST = 200 }; /* levels of subgraphs: more would be a damaged file, and each costs stack */
 
-/* Edges are added when all has been read: whether a task may lead to itself depends on its shape, which may come last. */
+/* Edges are added when all has been read: whether a task may lead to itself depends on its shape, which may come
+ * last. */
 struct edge {
     size_t before, after, line;
     size_t statement; /* by number */

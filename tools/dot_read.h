@@ -4,8 +4,8 @@
  *
  * Understood: digraph, node and edge statements, chains (a -> b -> c), sets (a -> {b c}), ports, subgraphs and clusters
  * (what is in them is read, the grouping is not), quoted and HTML names, the three kinds of comment. Of the attributes,
- * a node's `label` names the task, `work` weighs it and `shape=diamond` makes it a condition, whose edges are weak; all others
- * are passed over, and so are default attributes.
+ * a node's `label` names the task, `work` weighs it and `shape=diamond` makes it a condition, whose edges are weak; all
+ * others are passed over, and so are default attributes.
  */
 #ifndef THRUM_TOOLS_DOT_READ_H
 #define THRUM_TOOLS_DOT_READ_H

@@ -7,11 +7,12 @@
 
 #include <stdio.h>
 
-/* Line styles 1 to `count`: colours that most people can tell apart (Okabe and Ito), again with dashes where there are more. */
+/* Line styles 1 to `count`: colours that most people can tell apart (Okabe and Ito), again with dashes where there are
+ * more. */
 void gnuplot_write_styles(FILE *out, int count);
 
-/* Writes the script to PATH.gp and runs gnuplot on it, which makes what the script says. An exit code; where there is no gnuplot, the
- * script is left and a line on standard error says so. */
+/* Writes the script to PATH.gp and runs gnuplot on it, which makes what the script says. An exit code; where there is
+ * no gnuplot, the script is left and a line on standard error says so. */
 int gnuplot_draw(const char *verb, const char *path, const char *script, size_t size);
 
 #endif

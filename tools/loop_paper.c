@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * thrum loop-sim --paper: the experiments of Hoffeins, Ciorba and Banicescu (Towards the Reproducibility of Using Dynamic Loop
- * Scheduling Techniques in Scientific Applications), who repeated in SimGrid-MSG what Hagerup had published in 1997
- * (Allocating Independent Tasks to Parallel Processors), and the rows of their table VI.
+ * thrum loop-sim --paper: the experiments of Hoffeins, Ciorba and Banicescu (Towards the Reproducibility of Using
+ * Dynamic Loop Scheduling Techniques in Scientific Applications), who repeated in SimGrid-MSG what Hagerup had
+ * published in 1997 (Allocating Independent Tasks to Parallel Processors), and the rows of their table VI.
  *
- * In the model `msg` TSS rounds to the nearest whole number, as that study's implementation did; in `hagerup` it rounds up.
+ * In the model `msg` TSS rounds to the nearest whole number, as that study's implementation did; in `hagerup` it rounds
+ * up.
  */
 #include "loop_sim.h"
 #include "common.h"
@@ -17,7 +18,7 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-/* ---- The sets ----------------------------------------------------------------------------------------------------- */
+/* ---- The sets ---------------------------------------------------------------------------------------------------- */
 
 /* Table IV of the study. D4 has the deviation 3: the 10 in its text is a slip. */
 static const struct times {
@@ -170,7 +171,7 @@ static struct list list_set(const struct loop_paper_request *request, const stru
     return list;
 }
 
-/* ---- Simulating, writing, drawing --------------------------------------------------------------------------------- */
+/* ---- Simulating, writing, drawing -------------------------------------------------------------------------------- */
 
 static int run_rows(const struct list *list)
 {
@@ -280,10 +281,10 @@ static int run_set(const struct loop_paper_request *request, const struct set *s
     return code;
 }
 
-/* ---- Table VI ----------------------------------------------------------------------------------------------------- */
+/* ---- Table VI ---------------------------------------------------------------------------------------------------- */
 
-/* The rows of table VI, all of GSS, with the discrepancy from Hagerup's values; and the one of TSS that the text names, for
- * which no deviation is given. Both had 10,000 runs. */
+/* The rows of table VI, all of GSS, with the discrepancy from Hagerup's values; and the one of TSS that the text names,
+ * for which no deviation is given. Both had 10,000 runs. */
 static const struct known {
     thrum_technique technique;
     uint32_t p;
@@ -445,7 +446,7 @@ static int run_table_vi(const struct loop_paper_request *request)
     return code;
 }
 
-/* ------------------------------------------------------------------------------------------------------------------- */
+/* ------------------------------------------------------------------------------------------------------------------ */
 
 static int make_folder(const char *folder)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * thrum loop-sim: one simulation after the other, with a bar that tells how far it is, and their results as text, JSON and
- * CSV.
+ * thrum loop-sim: one simulation after the other, with a bar that tells how far it is, and their results as text, JSON
+ * and CSV.
  */
 #include "loop_sim.h"
 #include "common.h"
@@ -23,7 +23,7 @@ const char *loop_engine_name(thrum_sim_engine engine)
     return engine == THRUM_ENGINE_SIMGRID ? "simgrid" : "native";
 }
 
-/* ---- How far it is ------------------------------------------------------------------------------------------------ */
+/* ---- How far it is ----------------------------------------------------------------------------------------------- */
 
 struct loop_progress {
     pthread_mutex_t lock; /* around what follows, and the terminal */
@@ -123,7 +123,7 @@ bool loop_row_run(struct loop_row *rows, size_t index, struct loop_progress *pro
     return error == 0;
 }
 
-/* ---- For people --------------------------------------------------------------------------------------------------- */
+/* ---- For people -------------------------------------------------------------------------------------------------- */
 
 void loop_row_print_head(FILE *out)
 {
@@ -155,7 +155,7 @@ void loop_row_print_long(FILE *out, const struct loop_row *row)
     fprintf(out, "makespan      %.9g\n", r->makespan);
 }
 
-/* ---- For programs ------------------------------------------------------------------------------------------------- */
+/* ---- For programs ------------------------------------------------------------------------------------------------ */
 
 json_t *loop_row_json(const struct loop_row *row)
 {

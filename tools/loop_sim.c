@@ -74,7 +74,7 @@ struct request {
     thrum_perturbation *perturbations;
 };
 
-/* ---- Numbers ------------------------------------------------------------------------------------------------------ */
+/* ---- Numbers ----------------------------------------------------------------------------------------------------- */
 
 static int read_count(const char *option, const char *text, uint64_t *count)
 {
@@ -109,7 +109,7 @@ static int read_given(const char *option, const char *text, double *number)
     return code;
 }
 
-/* ---- Lists -------------------------------------------------------------------------------------------------------- */
+/* ---- Lists ------------------------------------------------------------------------------------------------------- */
 
 static int wrong_list(const char *option, const char *text)
 {
@@ -175,7 +175,7 @@ static int read_slow(const char *text, struct request *request)
     return TOOL_GO_ON;
 }
 
-/* ---- Names -------------------------------------------------------------------------------------------------------- */
+/* ---- Names ------------------------------------------------------------------------------------------------------- */
 
 static void take_all_techniques(struct request *request)
 {
@@ -234,7 +234,7 @@ static int read_engine(const char *text, struct request *request)
     return TOOL_GO_ON;
 }
 
-/* ---- The command line --------------------------------------------------------------------------------------------- */
+/* ---- The command line -------------------------------------------------------------------------------------------- */
 
 /* Reads with the function if the text is there and all went well so far. */
 #define READ(text, call) (code = code == TOOL_GO_ON && (text) ? (call) : code)
@@ -314,7 +314,7 @@ static int check_paper(const struct texts *texts)
     return TOOL_GO_ON;
 }
 
-/* ---- Doing it ----------------------------------------------------------------------------------------------------- */
+/* ---- Doing it ---------------------------------------------------------------------------------------------------- */
 
 static size_t make_rows(const struct request *request, struct loop_row *rows)
 {

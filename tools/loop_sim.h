@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * thrum loop-sim: what its files share. loop_sim.c reads the command line, loop_row.c simulates and prints, loop_paper.c knows
- * the experiments of the paper, loop_plot.c draws.
+ * thrum loop-sim: what its files share. loop_sim.c reads the command line, loop_row.c simulates and prints,
+ * loop_paper.c knows the experiments of the paper, loop_plot.c draws.
  */
 #ifndef THRUM_TOOLS_LOOP_SIM_H
 #define THRUM_TOOLS_LOOP_SIM_H
@@ -20,7 +20,7 @@ struct loop_row {
     thrum_loop_sim_result result;
 };
 
-/* ---- loop_row.c --------------------------------------------------------------------------------------------------- */
+/* ---- loop_row.c -------------------------------------------------------------------------------------------------- */
 
 const char *loop_model_name(thrum_loop_model model);
 const char *loop_engine_name(thrum_sim_engine engine);
@@ -30,7 +30,8 @@ struct loop_progress;
 struct loop_progress *loop_progress_begin(const struct loop_row *rows, size_t count);
 void loop_progress_end(struct loop_progress *progress);
 
-/* Simulates row number `index`. False, and a sentence in thrum_message(NULL): it cannot be done. The progress may be NULL. */
+/* Simulates row number `index`. False, and a sentence in thrum_message(NULL): it cannot be done. The progress may be
+ * NULL. */
 bool loop_row_run(struct loop_row *rows, size_t index, struct loop_progress *progress);
 
 /* One for a person, on one line or on several. */
@@ -41,7 +42,7 @@ json_t *loop_row_json(const struct loop_row *row);
 void loop_csv_head(FILE *out);
 void loop_csv_row(FILE *out, const struct loop_row *row);
 
-/* ---- loop_paper.c ------------------------------------------------------------------------------------------------- */
+/* ---- loop_paper.c ------------------------------------------------------------------------------------------------ */
 
 /* What the command line says about an experiment of the paper; zero: as the paper has it. */
 struct loop_paper_request {
@@ -56,7 +57,7 @@ struct loop_paper_request {
 
 int loop_paper_run(const struct loop_paper_request *request);
 
-/* ---- loop_plot.c -------------------------------------------------------------------------------------------------- */
+/* ---- loop_plot.c ------------------------------------------------------------------------------------------------- */
 
 /* Rows as curves of mean wasted time, one for each technique, in panels side by side. */
 struct loop_plot {

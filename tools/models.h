@@ -7,7 +7,8 @@
 
 #include <stdbool.h>
 
-/* Prints a table, or one JSON object, and returns an exit code: TOOL_FAILED when the file is there and could not be used. */
+/* Prints a table, or one JSON object, and returns an exit code: TOOL_FAILED when the file is there and could not be
+ * used. */
 int models_print(bool json);
 
 #endif

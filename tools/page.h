@@ -40,8 +40,8 @@ void page_table_close(struct page *page);
 /* An SVG text as Graphviz writes it, without what stands before its first tag. */
 void page_picture(struct page *page, const char *svg, const char *caption);
 
-/* A Gantt chart: a lane per worker, a colour per name of task, with a key to the colours if names are few. It is `span` seconds
- * wide: the trace's makespan, or that of a longer one to compare with. */
+/* A Gantt chart: a lane per worker, a colour per name of task, with a key to the colours if names are few. It is `span`
+ * seconds wide: the trace's makespan, or that of a longer one to compare with. */
 void page_gantt(struct page *page, const struct trace *trace, double span, const char *caption);
 
 #endif

@@ -59,7 +59,7 @@ static const char help[] =
     "  --trace FILE        what happened when, as of a real run: `thrum trace summary FILE`\n"
     "  --help              this text\n";
 
-/* ---- Machines ------------------------------------------------------------------------------------------------------- */
+/* ---- Machines ---------------------------------------------------------------------------------------------------- */
 
 static int show_machine(const char *name)
 {
@@ -90,7 +90,7 @@ static int list_machines(void)
     return TOOL_DONE;
 }
 
-/* ---- Simulating ------------------------------------------------------------------------------------------------------- */
+/* ---- Simulating -------------------------------------------------------------------------------------------------- */
 
 static int tell(const struct sim_request *request, const struct sim_plan *plan)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * thrum sim: what its files share. sim.c reads the command line, sim_plan.c makes the rows of a sweep out of it, sim_rows.c
- * simulates them on all cores, sim_print.c tells what came out, sim_plot.c draws.
+ * thrum sim: what its files share. sim.c reads the command line, sim_plan.c makes the rows of a sweep out of it,
+ * sim_rows.c simulates them on all cores, sim_print.c tells what came out, sim_plot.c draws.
  */
 #ifndef THRUM_TOOLS_SIM_H
 #define THRUM_TOOLS_SIM_H
@@ -23,7 +23,7 @@ struct sim_request {
     bool json, machines;
 };
 
-/* ---- sim_plan.c: what is to be simulated --------------------------------------------------------------------------- */
+/* ---- sim_plan.c: what is to be simulated ------------------------------------------------------------------------- */
 
 /* A machine as it is used, and a workload; several rows share one. */
 struct sim_machine {
@@ -71,7 +71,7 @@ struct sim_plan {
 int sim_plan_make(const struct sim_request *request, struct sim_plan *plan);
 void sim_plan_drop(struct sim_plan *plan);
 
-/* ---- sim_rows.c ------------------------------------------------------------------------------------------------------ */
+/* ---- sim_rows.c -------------------------------------------------------------------------------------------------- */
 
 /* Simulates all rows, spread over the cores, with a bar on standard error if that is a terminal. How many failed. */
 size_t sim_rows_run(struct sim_plan *plan);
@@ -89,7 +89,7 @@ struct sim_times {
 };
 struct sim_times sim_row_times(const struct sim_row *row, int first, int count);
 
-/* ---- sim_print.c ----------------------------------------------------------------------------------------------------- */
+/* ---- sim_print.c ------------------------------------------------------------------------------------------------- */
 
 void sim_print_one(FILE *out, const struct sim_plan *plan, const struct sim_row *row);
 void sim_print_table(FILE *out, const struct sim_plan *plan);
@@ -97,9 +97,10 @@ void sim_print_json(FILE *out, const struct sim_plan *plan);
 /* An exit code. */
 int sim_write_csv(const char *path, const struct sim_plan *plan);
 
-/* ---- sim_plot.c ------------------------------------------------------------------------------------------------------ */
+/* ---- sim_plot.c -------------------------------------------------------------------------------------------------- */
 
-/* Makespan (mean, least and most over the seeds) and bytes, by policy, a panel for each work: PATH.gp and PATH.svg. An exit code. */
+/* Makespan (mean, least and most over the seeds) and bytes, by policy, a panel for each work: PATH.gp and PATH.svg. An
+ * exit code. */
 int sim_plot_draw(const char *path, const struct sim_plan *plan);
 
 #endif

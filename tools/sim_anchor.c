@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* So many that a run takes some tenths of a second, and that data is larger than most caches, as that of an application is. */
+/* So many that a run takes some tenths of a second, and that data is larger than most caches, as that of an application
+ * is. */
 enum { TILES = 28, BLOCKS = 4, STEPS = 8 };
 
 static int extent(const struct anchor *a)

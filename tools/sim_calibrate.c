@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * thrum sim --calibrate: a description of the machine that it runs on, from what is measured with one tile size, 128. No application
- * is run with another one.
+ * thrum sim --calibrate: a description of the machine that it runs on, from what is measured with one tile size, 128.
+ * No application is run with another one.
  *
- * Kernels are called alone, on the whole tile and on blocks of it (apps/common/probe.h), and what came out is fitted by a formula
- * (sim_fit.h). What that says of larger tiles is extrapolated: for that, work and bytes must be told apart, so some blocks are long and
- * narrow. The kernels of QR have one rate each, from a run of the application.
+ * Kernels are called alone, on the whole tile and on blocks of it (apps/common/probe.h), and what came out is fitted by
+ * a formula (sim_fit.h). What that says of larger tiles is extrapolated: for that, work and bytes must be told apart,
+ * so some blocks are long and narrow. The kernels of QR have one rate each, from a run of the application.
  *
- * What a task costs besides its kernel is measured with flows of tasks that do next to nothing (sim_flow.h), with few accesses and
- * with many. In timing mode kernels take what the machine `timing` says: only these costs are looked for.
+ * What a task costs besides its kernel is measured with flows of tasks that do next to nothing (sim_flow.h), with few
+ * accesses and with many. In timing mode kernels take what the machine `timing` says: only these costs are looked for.
  *
- * Last, Cholesky and life run as a whole, with that tile, on one worker of each kind, on all cores, and on a core and a device
- * (sim_anchor.h). What a core does there outside of kernels says how much more tasks cost in a run, where nothing of what the runtime needs
- * is in a near cache. The description is simulated doing the same as the runs, and what bytes take that kernels touch, their crowding on
- * cores, and what copies and a device's new memory take are changed until both take equally long. So caches are what they are in a run.
- * An emulated device's kernels are the processor's own, as fast, and crowd others as much.
+ * Last, Cholesky and life run as a whole, with that tile, on one worker of each kind, on all cores, and on a core and a
+ * device (sim_anchor.h). What a core does there outside of kernels says how much more tasks cost in a run, where
+ * nothing of what the runtime needs is in a near cache. The description is simulated doing the same as the runs, and
+ * what bytes take that kernels touch, their crowding on cores, and what copies and a device's new memory take are
+ * changed until both take equally long. So caches are what they are in a run. An emulated device's kernels are the
+ * processor's own, as fast, and crowd others as much.
  *
- * All of that is measured several times, and the least counts: others on the same host make things longer, for seconds or for a minute, and
- * never shorter.
+ * All of that is measured several times, and the least counts: others on the same host make things longer, for seconds
+ * or for a minute, and never shorter.
  *
  * Kernels and applications run in processes of their own (this program as `thrum cholesky`, ...).
  */
@@ -52,8 +53,8 @@ enum { RUNS = 3 }; /* of each flow */
 enum kind { CPU, EMU, KINDS };
 enum { FEW = 3, MANY = 34, LAYERS = 3 }; /* accesses: of Cholesky's tasks, of life's; layers of life's scratch memory */
 
-/* What was measured of a whole run: the time of its best pass, and, if one worker did all, what a task took outside of kernels in the
- * median one. */
+/* What was measured of a whole run: the time of its best pass, and, if one worker did all, what a task took outside of
+ * kernels in the median one. */
 struct anchor_run {
     double seconds, other;
 };
@@ -76,9 +77,9 @@ struct measured {
     int count;
     double fresh, scratch, copy;  /* of a device's memory, for each byte; of whoever asks for a copy */
     double word_copy, block_copy; /* how long a copy takes: of a few bytes, of a block of life */
-    /* From whole runs, by application: what each byte of a kernel's data takes longer than it did alone, where it was in a cache; or else
-     * how many times as long kernels take; by how much each other worker makes that longer; and what each byte of copies takes from
-     * workers. */
+    /* From whole runs, by application: what each byte of a kernel's data takes longer than it did alone, where it was
+     * in a cache; or else how many times as long kernels take; by how much each other worker makes that longer; and
+     * what each byte of copies takes from workers. */
     double cold[ANCHOR_APPS], slow[ANCHOR_APPS], crowd[ANCHOR_APPS], moved[ANCHOR_APPS];
     /* Of a task beside its kernel: on one core, on all, on an emulated device. */
     struct flow_costs few, many, few_device, many_device, with_scratch, beside_one, beside_two;
@@ -91,7 +92,7 @@ static double lesser(double before, double now)
     return before > 0 && before < now ? before : now;
 }
 
-/* ---- Runs ---------------------------------------------------------------------------------------------------------- */
+/* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
 enum { WORDS = ANCHOR_WORDS };
 
@@ -125,7 +126,7 @@ static json_t *run_self(const char *folder, char *const words[WORDS])
     return tool_fail(SIM, "'thrum %s' failed, by which this machine was to be measured.", words[1]), NULL;
 }
 
-/* ---- Kernels ------------------------------------------------------------------------------------------------------- */
+/* ---- Kernels ----------------------------------------------------------------------------------------------------- */
 
 static bool take_kernel(struct measured *m, const json_t *row)
 {
@@ -165,7 +166,7 @@ static bool run_kernels(struct measured *m, const char *folder, const char *verb
     return good;
 }
 
-/* ---- QR ------------------------------------------------------------------------------------------------------------ */
+/* ---- QR ---------------------------------------------------------------------------------------------------------- */
 
 /* Of several rows that one with the most bytes: whole tiles. */
 static double mean_of(const json_t *rows, const char *codelet)
@@ -235,7 +236,7 @@ static int apply(thrum_machine *machine, const char *format, ...)
     return thrum_machine_apply(machine, line, "what was measured");
 }
 
-/* ---- What thrum takes ---------------------------------------------------------------------------------------------- */
+/* ---- What thrum takes -------------------------------------------------------------------------------------------- */
 
 static bool measure_flow(const struct flow_case *it, struct flow_costs *costs)
 {
@@ -280,8 +281,8 @@ static bool run_flows(struct measured *m)
 /* In timing mode kernels pretend to take as long as one of a small tile does. */
 static const double pretended = 20e-6;
 
-/* A device and one core or two at work beside each other, each with data of its own. Few accesses: with many, what is measured is how fast
- * tasks can be inserted for so many workers. */
+/* A device and one core or two at work beside each other, each with data of its own. Few accesses: with many, what is
+ * measured is how fast tasks can be inserted for so many workers. */
 static bool run_crowded_flows(struct measured *m)
 {
     static const char one[] = "cpu:1,emu:1;mode=timing", two[] = "cpu:2,emu:1;mode=timing";
@@ -309,8 +310,8 @@ static double middle_at(const struct measured *sweeps, int count, size_t offset)
     return sim_flow_median(numbers, count);
 }
 
-/* Nothing is computed there, and what is measured are wake-ups, some of which are late and some early: so it is not the least that counts.
- * A sweep takes a second, in which anything may come between. */
+/* Nothing is computed there, and what is measured are wake-ups, some of which are late and some early: so it is not the
+ * least that counts. A sweep takes a second, in which anything may come between. */
 static bool measure_timing(struct measured *m)
 {
     static const size_t costs[] = {offsetof(struct measured, few),        offsetof(struct measured, many),
@@ -348,8 +349,8 @@ static double slowdown(const struct measured *m, const struct flow_costs *beside
     return alone > 0 ? beside->other / alone - 1 : 0;
 }
 
-/* For each other worker: the line through nothing that is nearest to what was measured beside one and beside two. In timing mode alone:
- * where kernels compute there is none to be seen. */
+/* For each other worker: the line through nothing that is nearest to what was measured beside one and beside two. In
+ * timing mode alone: where kernels compute there is none to be seen. */
 static double crowding_of_tasks(const struct measured *m)
 {
     return m->timing ? fmax(0, (slowdown(m, &m->beside_one, 1) + 2 * slowdown(m, &m->beside_two, 2)) / 5) : 0;
@@ -380,7 +381,7 @@ static int apply_costs(thrum_machine *machine, const struct measured *m)
                        fmax(0, m->copy) * 1e9);
 }
 
-/* ---- The description ----------------------------------------------------------------------------------------------- */
+/* ---- The description --------------------------------------------------------------------------------------------- */
 
 static const char *const kind_names[KINDS] = {"cpu", "emu"};
 
@@ -426,8 +427,8 @@ static int apply_speeds(thrum_machine *machine, const struct measured *m)
     return err;
 }
 
-/* The device's link as it is seen by small copies and by large ones: its thread has to be woken, and copying itself may take longer than
- * the link that is emulated. */
+/* The device's link as it is seen by small copies and by large ones: its thread has to be woken, and copying itself may
+ * take longer than the link that is emulated. */
 static const double link_latency = 5e-6, link_bandwidth = 8e9;
 
 static double seconds_per_byte(const struct measured *m)
@@ -493,9 +494,10 @@ static int finish(const struct measured *m, const char *path)
     return code == TOOL_GO_ON ? TOOL_DONE : code;
 }
 
-/* ---- Whole runs ----------------------------------------------------------------------------------------------------- */
+/* ---- Whole runs -------------------------------------------------------------------------------------------------- */
 
-/* Others on the same host, whom no counter here shows, make passes longer, by half for some seconds; none is shorter than it should be. */
+/* Others on the same host, whom no counter here shows, make passes longer, by half for some seconds; none is shorter
+ * than it should be. */
 static struct anchor_run read_run(const json_t *object)
 {
     const json_t *best = json_array_get(json_object_get(object, "samples"), 0); /* they are sorted */
@@ -531,7 +533,8 @@ static double simulate_anchor(const struct measured *m, const struct anchor *a)
     return seconds;
 }
 
-/* Finds the number, not below 0, with which the simulation takes as long as the run did. It grows with it, nearly in line. */
+/* Finds the number, not below 0, with which the simulation takes as long as the run did. It grows with it, nearly in
+ * line. */
 static bool solve_anchor(const struct measured *m, const struct anchor *a, double seconds, double *number, double step)
 {
     for (int i = 0; i < 4; i++) {
@@ -578,8 +581,8 @@ static bool match(struct measured *m, enum anchor_number anchor, double *number,
     return solve_anchor(m, &a, m->runs[anchor].seconds, number, step);
 }
 
-/* How many times as much as in flows of next to nothing. Kernels on a tile of 128 leave nothing of what the runtime needs in a near cache,
- * those on smaller ones some: it lies between. A run that was disturbed may say anything. */
+/* How many times as much as in flows of next to nothing. Kernels on a tile of 128 leave nothing of what the runtime
+ * needs in a near cache, those on smaller ones some: it lies between. A run that was disturbed may say anything. */
 static double growth(double in_run, double in_flow)
 {
     return in_flow > 0 ? sqrt(fmin(10, fmax(1, in_run / in_flow))) : 1;
@@ -596,8 +599,8 @@ static void grow_costs(struct measured *m)
     m->many_device.other *= many;
 }
 
-/* Kernels are slower in a run than alone since their data comes from farther away: so that is a matter of bytes. Should they be faster
- * there, that is a matter of chance. */
+/* Kernels are slower in a run than alone since their data comes from farther away: so that is a matter of bytes. Should
+ * they be faster there, that is a matter of chance. */
 static bool match_core(struct measured *m, enum anchor_app app)
 {
     enum anchor_number run = app == ANCHOR_LIFE ? LIFE_CORE : CHOLESKY_CORE;
@@ -619,9 +622,9 @@ static bool match_device(struct measured *m)
     return match(m, LIFE_DEVICE, &m->fresh, 0.05e-9);
 }
 
-/* The link's thread needs a processor for as long as bytes take, which is the workers' where they have them all; and what it copies is in
- * its cache, not in theirs. But a device's data also spares a core's cache. So it differs from application to application: more than
- * the bytes themselves take, or nothing. */
+/* The link's thread needs a processor for as long as bytes take, which is the workers' where they have them all; and
+ * what it copies is in its cache, not in theirs. But a device's data also spares a core's cache. So it differs from
+ * application to application: more than the bytes themselves take, or nothing. */
 static bool match_links(struct measured *m)
 {
     for (int app = 0; app < ANCHOR_APPS; app++)

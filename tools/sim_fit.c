@@ -72,8 +72,8 @@ static const struct sim_shape *whole_of(const struct selection *s)
     return NULL;
 }
 
-/* Of the codelet, the whole tile and half of it each way count more than what lies between: a curve with three numbers cannot follow
- * all that a library does for one size or another. */
+/* Of the codelet, the whole tile and half of it each way count more than what lies between: a curve with three numbers
+ * cannot follow all that a library does for one size or another. */
 static double weight_of(const struct selection *s, const struct sim_shape *shape)
 {
     double share = shape->work / whole_of(s)->work;
@@ -147,15 +147,16 @@ static int larger_shapes(const struct selection *s, double work)
     return count;
 }
 
-/* How much less the error must be for three numbers more, a limit, a rate and a time for a byte, to be worth it: by the Bayesian
- * information criterion, n log(error) + k log(n) of n shapes and k numbers. */
+/* How much less the error must be for three numbers more, a limit, a rate and a time for a byte, to be worth it: by the
+ * Bayesian information criterion, n log(error) + k log(n) of n shapes and k numbers. */
 static double worth_more_numbers(const struct selection *s)
 {
     double n = larger_shapes(s, 0);
     return exp(-3 * log(n) / n);
 }
 
-/* Two rates where that fits much better. Many shapes are left for the rest, from which larger tiles are extrapolated. */
+/* Two rates where that fits much better. Many shapes are left for the rest, from which larger tiles are
+ * extrapolated. */
 static double fit_two_rates(struct selection *s, double error, double x[UNKNOWNS])
 {
     struct selection with = *s;

@@ -2,10 +2,10 @@
  *
  * How long a kernel takes, by what it does and what it touches. For `thrum sim --calibrate`.
  *
- *     seconds = fixed + bytes * per_byte + bytes that are only read * per_read + work / rate,       none of them negative,
+ *     seconds = fixed + bytes * per_byte + bytes that are only read * per_read + work / rate,   none of them negative,
  *
- * so that relative errors are least. Libraries have other kernels for small matrices: if two rates, one for small work and one for the
- * rest, and two times for a byte, fit much better, there are two.
+ * so that relative errors are least. Libraries have other kernels for small matrices: if two rates, one for small work
+ * and one for the rest, and two times for a byte, fit much better, there are two.
  */
 #ifndef THRUM_TOOLS_SIM_FIT_H
 #define THRUM_TOOLS_SIM_FIT_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A flow of tasks that are as alike as can be, in the pattern of a stencil on a ring: each changes its own piece, reads what its
- * neighbours wrote in the step before, and writes what they read in the next. So as many tasks are ready as there are pieces, and each
- * has as many accesses as one likes.
+ * A flow of tasks that are as alike as can be, in the pattern of a stencil on a ring: each changes its own piece, reads
+ * what its neighbours wrote in the step before, and writes what they read in the next. So as many tasks are ready as
+ * there are pieces, and each has as many accesses as one likes.
  */
 #include "sim_flow.h"
 
@@ -29,7 +29,7 @@ struct probe {
     thrum_data *own[PIECES_MOST], *faces[2][PIECES_MOST], *room;
 };
 
-/* ---- The kernel ----------------------------------------------------------------------------------------------------- */
+/* ---- The kernel -------------------------------------------------------------------------------------------------- */
 
 /* Some ten microseconds, and as much memory as a few small tiles have. */
 static void go_through_memory(const thrum_buffer *buffers, const void *arg)
@@ -56,7 +56,7 @@ static thrum_codelet codelet_of(const struct flow_case *it)
                            .model = timing ? THRUM_BY_FUNCTION : THRUM_BY_HISTORY};
 }
 
-/* ---- Data ----------------------------------------------------------------------------------------------------------- */
+/* ---- Data -------------------------------------------------------------------------------------------------------- */
 
 static bool open_probe(struct probe *p)
 {
@@ -90,7 +90,7 @@ static void close_probe(struct probe *p)
     free(p->memory);
 }
 
-/* ---- Running ------------------------------------------------------------------------------------------------------- */
+/* ---- Running ----------------------------------------------------------------------------------------------------- */
 
 static void insert_task(const struct probe *p, thrum_flow *flow, int step, int piece)
 {
@@ -174,7 +174,7 @@ static bool run_all(struct probe *p, int runs, struct flow_costs *costs)
     return true;
 }
 
-/* ---- Memory of devices ---------------------------------------------------------------------------------------------- */
+/* ---- Memory of devices ------------------------------------------------------------------------------------------- */
 
 static const thrum_driver *emulated(void)
 {
@@ -214,8 +214,8 @@ static void rest_for(double seconds)
         sched_yield();
 }
 
-/* As many as a task with few accesses needs, of which the first wakes the link. Seconds for each, negative after an error. Waits for
- * their ends, and until the link's thread sleeps again. */
+/* As many as a task with few accesses needs, of which the first wakes the link. Seconds for each, negative after an
+ * error. Waits for their ends, and until the link's thread sleeps again. */
 static double ask_for_copies(const thrum_driver *driver, thrum_device *device, const thrum_copy *copy)
 {
     enum { AT_ONCE = 3 };

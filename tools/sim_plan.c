@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Lists ---------------------------------------------------------------------------------------------------------- */
+/* ---- Lists ------------------------------------------------------------------------------------------------------- */
 
 /* "a+b+c" taken apart. */
 struct list {
@@ -58,7 +58,7 @@ static char *format_text(const char *format, ...)
     return text;
 }
 
-/* ---- Machines ------------------------------------------------------------------------------------------------------- */
+/* ---- Machines ---------------------------------------------------------------------------------------------------- */
 
 static int apply(thrum_machine *machine, const char *line, const char *where)
 {
@@ -120,7 +120,7 @@ static int open_machines(const struct sim_request *request, struct sim_plan *pla
     return code;
 }
 
-/* ---- Work ----------------------------------------------------------------------------------------------------------- */
+/* ---- Work -------------------------------------------------------------------------------------------------------- */
 
 static int add_work(struct sim_plan *plan, const char *name, thrum_workload *workload)
 {
@@ -207,7 +207,7 @@ static int add_works(const struct sim_request *request, struct sim_plan *plan)
     return request->app ? add_apps(request, plan) : add_other(request, plan);
 }
 
-/* ---- Policies ------------------------------------------------------------------------------------------------------- */
+/* ---- Policies ---------------------------------------------------------------------------------------------------- */
 
 static bool has_formula(const char *policy)
 {
@@ -266,7 +266,7 @@ static int make_policies(const struct sim_request *request, char ***texts, size_
     return code;
 }
 
-/* ---- Rows ----------------------------------------------------------------------------------------------------------- */
+/* ---- Rows -------------------------------------------------------------------------------------------------------- */
 
 static int make_rows(struct sim_plan *plan, char *const *policies, size_t policy_count, uint64_t seed)
 {

@@ -2,8 +2,8 @@
  *
  * thrum sim: pictures of a sweep, drawn by gnuplot. The script holds its data, so it can be kept and changed.
  *
- * A row of two panels for each work: makespan and gigabytes moved, over the machines, a line for each policy; of several seeds the
- * mean, and the least and the most as bars.
+ * A row of two panels for each work: makespan and gigabytes moved, over the machines, a line for each policy; of
+ * several seeds the mean, and the least and the most as bars.
  */
 #include "sim.h"
 

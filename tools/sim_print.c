@@ -22,7 +22,7 @@ static double gigabytes(uint64_t bytes)
     return (double)bytes * 1e-9;
 }
 
-/* ---- One, in full ----------------------------------------------------------------------------------------------------- */
+/* ---- One, in full ------------------------------------------------------------------------------------------------ */
 
 static void print_head(FILE *out, const struct sim_plan *plan, const struct sim_row *row)
 {
@@ -116,7 +116,7 @@ void sim_print_one(FILE *out, const struct sim_plan *plan, const struct sim_row 
     print_numbers(out, row);
 }
 
-/* ---- Many, a line each -------------------------------------------------------------------------------------------------- */
+/* ---- Many, a line each ------------------------------------------------------------------------------------------- */
 
 void sim_print_table(FILE *out, const struct sim_plan *plan)
 {
@@ -144,7 +144,7 @@ void sim_print_table(FILE *out, const struct sim_plan *plan)
     }
 }
 
-/* ---- JSON ----------------------------------------------------------------------------------------------------------------- */
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 static json_t *worker_json(const struct sim_row *row, int i)
 {
@@ -243,7 +243,7 @@ void sim_print_json(FILE *out, const struct sim_plan *plan)
     json_decref(all);
 }
 
-/* ---- CSV ------------------------------------------------------------------------------------------------------------------ */
+/* ---- CSV --------------------------------------------------------------------------------------------------------- */
 
 static const char *const formulas[] = {"laru", "mc", "ls_sdh", "ls_sdh2", "ls_sdhb", "lc_smwb"};
 enum { FORMULAS = sizeof formulas / sizeof *formulas };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * thrum sim: the rows of a sweep, simulated on all cores. Each row is one run on one thread and has its own random numbers, so
- * what comes out does not depend on how many there are.
+ * thrum sim: the rows of a sweep, simulated on all cores. Each row is one run on one thread and has its own random
+ * numbers, so what comes out does not depend on how many there are.
  */
 #include "sim.h"
 

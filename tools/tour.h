@@ -17,8 +17,8 @@ int tour_stop(const char *format, ...) TOOL_PRINTF(1, 2);
 /* The graph as a picture, or as text where there is no Graphviz. */
 void tour_show_graph(struct page *page, thrum_graph *graph);
 
-/* Makes an executor that records, has `run` use it, and reads the trace, which is to be freed. `run` returns 0 or what tour_stop
- * returned. */
+/* Makes an executor that records, has `run` use it, and reads the trace, which is to be freed. `run` returns 0 or what
+ * tour_stop returned. */
 typedef int tour_run_fn(thrum_executor *ex, void *arg);
 int tour_record(const thrum_config *config, tour_run_fn *run, void *arg, struct trace *trace);
 

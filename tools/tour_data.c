@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A stop of the tour: a factorization by tiles, whose order follows from what its tasks touch. It is drawn, computed on processors
- * and emulated devices, and played with two policies on a machine that is not there.
+ * A stop of the tour: a factorization by tiles, whose order follows from what its tasks touch. It is drawn, computed on
+ * processors and emulated devices, and played with two policies on a machine that is not there.
  */
 #include "tour.h"
 
@@ -20,7 +20,7 @@ enum {
     NAME_SIZE = 16
 };
 
-/* ---- Kernels: tiles are by columns -------------------------------------------------------------------------------- */
+/* ---- Kernels: tiles are by columns ------------------------------------------------------------------------------- */
 
 static double *at(const thrum_buffer *b, size_t i, size_t j)
 {
@@ -76,7 +76,7 @@ static void gemm(const thrum_buffer *b, const void *arg)
     subtract_product(&b[0], &b[1], &b[2]);
 }
 
-/* ---- How long kernels take on the machine that is played: devices are four times as fast --------------------------- */
+/* ---- How long kernels take on the machine that is played: devices are four times as fast ------------------------- */
 
 static double potrf_seconds(const thrum_place *place, const thrum_buffer *buffers, int count, const void *arg)
 {
@@ -110,7 +110,7 @@ static const thrum_codelet apart[KERNELS] = {
     [GEMM] = {.name = "gemm", .emu = gemm, BY_FUNCTION(update_seconds)},
 };
 
-/* ---- The matrix --------------------------------------------------------------------------------------------------- */
+/* ---- The matrix -------------------------------------------------------------------------------------------------- */
 
 struct matrix {
     size_t tiles, size; /* of a tile: rows and columns */
@@ -186,7 +186,7 @@ static double residual_of(const struct matrix *m)
     return worst;
 }
 
-/* ---- The algorithm ------------------------------------------------------------------------------------------------ */
+/* ---- The algorithm ----------------------------------------------------------------------------------------------- */
 
 /* Names for the picture; NULL: tasks have those of their codelets. */
 struct names {
@@ -240,7 +240,7 @@ static int factorize(thrum_executor *ex, struct matrix *m)
     return 0;
 }
 
-/* ---- Drawn -------------------------------------------------------------------------------------------------------- */
+/* ---- Drawn ------------------------------------------------------------------------------------------------------- */
 
 static int show_order(struct page *page, struct matrix *m)
 {
@@ -280,7 +280,7 @@ static int show_drawn(struct page *page)
     return code;
 }
 
-/* ---- What happened ------------------------------------------------------------------------------------------------ */
+/* ---- What happened ----------------------------------------------------------------------------------------------- */
 
 enum { NODES = 3 };
 
@@ -312,7 +312,7 @@ static double mib(uint64_t bytes)
     return (double)bytes / (1 << 20);
 }
 
-/* ---- Computed ----------------------------------------------------------------------------------------------------- */
+/* ---- Computed ---------------------------------------------------------------------------------------------------- */
 
 static int compute(thrum_executor *ex, struct matrix *m, struct outcome *outcome)
 {
@@ -359,7 +359,7 @@ static int show_computed(struct page *page)
     return code;
 }
 
-/* ---- Played ------------------------------------------------------------------------------------------------------- */
+/* ---- Played ------------------------------------------------------------------------------------------------------ */
 
 enum { POLICIES = 2 };
 static const char *const policies[POLICIES] = {"fifo", "dmdas"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A stop of the tour: one loop whose iterations get shorter and shorter, by several rules; and the same rules on 64 workers that
- * are only simulated.
+ * A stop of the tour: one loop whose iterations get shorter and shorter, by several rules; and the same rules on 64
+ * workers that are only simulated.
  */
 #include "tour.h"
 
@@ -78,7 +78,7 @@ static double execute(struct record *record, thrum_technique technique)
     return least;
 }
 
-/* ---- Pictures ----------------------------------------------------------------------------------------------------- */
+/* ---- Pictures ---------------------------------------------------------------------------------------------------- */
 
 static int by_worker_then_time(const void *a, const void *b)
 {
@@ -118,7 +118,7 @@ static void draw(struct page *page, struct record *record, const char *caption)
     page_gantt(page, &trace, trace.makespan, caption);
 }
 
-/* ---- The stop ----------------------------------------------------------------------------------------------------- */
+/* ---- The stop ---------------------------------------------------------------------------------------------------- */
 
 static int show_measured(struct page *page, struct record *record)
 {

@@ -22,7 +22,7 @@ static const struct app_about about = {
     "The result is checked with a random vector, |Ax - LL'x| / |A||x|, and up to n = 512\n"
     "in full, |A - LL'| / |A|.\n"};
 
-/* ---- The matrix --------------------------------------------------------------------------------------------------- */
+/* ---- The matrix -------------------------------------------------------------------------------------------------- */
 
 /* Symmetric, and its diagonal outweighs the rest of a row: so it is positive definite. */
 static double element(const void *self, size_t i, size_t j)
@@ -57,7 +57,7 @@ static int home(void *self, bool failed)
     return app_tiles_unregister(&((struct cholesky *)self)->a, failed);
 }
 
-/* ---- The check ---------------------------------------------------------------------------------------------------- */
+/* ---- The check --------------------------------------------------------------------------------------------------- */
 
 /* What is above the diagonal is not part of the result. */
 static void clear_above(struct app_tiles *a)
@@ -149,7 +149,7 @@ static void check(void *self, struct app_check *check)
     free(x);
 }
 
-/* ---- The verb ----------------------------------------------------------------------------------------------------- */
+/* ---- The verb ---------------------------------------------------------------------------------------------------- */
 
 static double amount(const void *self)
 {

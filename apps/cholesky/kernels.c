@@ -7,7 +7,8 @@
 #include <cblas.h>
 #include <lapacke.h>
 
-/* Operations a second, for models: a core of a processor, and a device that is good at GEMM and bad at what is sequential. */
+/* Operations a second, for models: a core of a processor, and a device that is good at GEMM and bad at what is
+ * sequential. */
 static const struct {
     double cpu, emu;
 } rates[CHOLESKY_KERNELS] = {
@@ -17,7 +18,7 @@ static const struct {
     [CHOLESKY_GEMM] = {20e9, 600e9},
 };
 
-/* ---- Kernels ------------------------------------------------------------------------------------------------------ */
+/* ---- Kernels ----------------------------------------------------------------------------------------------------- */
 
 static void potrf(const thrum_buffer *b, const void *arg)
 {
@@ -57,7 +58,7 @@ static void gemm(const thrum_buffer *b, const void *arg)
                 app_ld(x), y->ptr, app_ld(y), 1, c->ptr, app_ld(c));
 }
 
-/* ---- Models ------------------------------------------------------------------------------------------------------- */
+/* ---- Models ------------------------------------------------------------------------------------------------------ */
 
 static double seconds(const thrum_place *place, int kernel, double operations)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels of Cholesky on blocks of a tile, without tasks. A block is as a tile of its size would be, its columns right behind each
- * other, and it lies somewhere in the memory of a tile. There are many tiles, taken at random: what a kernel needs is in no near
- * cache, as it is where a policy runs tasks in an order that has nothing to do with memory.
+ * The kernels of Cholesky on blocks of a tile, without tasks. A block is as a tile of its size would be, its columns
+ * right behind each other, and it lies somewhere in the memory of a tile. There are many tiles, taken at random: what a
+ * kernel needs is in no near cache, as it is where a policy runs tasks in an order that has nothing to do with memory.
  */
 #include "cholesky.h"
 
@@ -120,7 +120,7 @@ static double call(void *state, const struct app_probe_case *it)
     return tool_now() - begun;
 }
 
-/* ---- Cases -------------------------------------------------------------------------------------------------------- */
+/* ---- Cases ------------------------------------------------------------------------------------------------------- */
 
 static double (*const works[CHOLESKY_KERNELS])(const thrum_buffer *, int, const void *) = {
     cholesky_potrf_work, cholesky_trsm_work, cholesky_syrk_work, cholesky_gemm_work};
@@ -153,8 +153,8 @@ static int at_least_1(int number)
     return number > 0 ? number : 1;
 }
 
-/* Those of a kernel with one extent less than the tile's, where they differ: with cubes alone nobody could tell what grows with work from
- * what grows with bytes. */
+/* Those of a kernel with one extent less than the tile's, where they differ: with cubes alone nobody could tell what
+ * grows with work from what grows with bytes. */
 static int list_flat_cases(int kernel, int tile, int part, struct app_probe_case *cases)
 {
     int count = 0;

@@ -44,7 +44,7 @@ void cholesky_insert(const struct cholesky *c, thrum_flow *flow)
         insert_step(c, flow, k);
 }
 
-/* ---- Operations --------------------------------------------------------------------------------------------------- */
+/* ---- Operations -------------------------------------------------------------------------------------------------- */
 
 double cholesky_potrf_work(const thrum_buffer *b, int count, const void *arg)
 {

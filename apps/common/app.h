@@ -2,8 +2,8 @@
  *
  * An application: what is timed, what is checked, and what is told about it.
  *
- *   app_measure:  open the executor; for each repetition: prepare, run (timed), home (timed), check; report; perhaps prepare
- *                 and run once more with flows that record, for --workload; free
+ *   app_measure:  open the executor; for each repetition: prepare, run (timed), home (timed), check; report; perhaps
+ *                 prepare and run once more with flows that record, for --workload; free
  */
 #ifndef THRUM_APPS_APP_H
 #define THRUM_APPS_APP_H
@@ -33,8 +33,9 @@ struct app {
     double (*amount)(const void *self); /* of work that a run did */
     uint64_t tasks;                     /* of a run, as far as is known */
 
-    /* Each returns 0 or an error, with thrum_message(NULL). `prepare` sets the memory to what it is in the beginning and
-     * registers it; `run` computes and waits; `home` unregisters, by which results come home (`failed`: they need not). */
+    /* Each returns 0 or an error, with thrum_message(NULL). `prepare` sets the memory to what it is in the beginning
+     * and registers it; `run` computes and waits; `home` unregisters, by which results come home (`failed`: they need
+     * not). */
     int (*prepare)(void *self, thrum_executor *ex);
     int (*run)(void *self, thrum_executor *ex);
     int (*home)(void *self, bool failed);
@@ -44,10 +45,12 @@ struct app {
 /* Does all of it and prints. An exit code. */
 int app_measure(const struct app *app);
 
-/* Each kernel of an application begins with it: which worker runs how many, on executors that steal, where it is not counted. */
+/* Each kernel of an application begins with it: which worker runs how many, on executors that steal, where it is not
+ * counted. */
 void app_count_task(void);
 
-/* Seconds that `work` takes on a worker, for models: at `cpu` or `emu` units of work a second, with what beginning costs. */
+/* Seconds that `work` takes on a worker, for models: at `cpu` or `emu` units of work a second, with what beginning
+ * costs. */
 double app_model_seconds(const thrum_place *place, double work, double cpu, double emu);
 
 #endif

@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Counts ------------------------------------------------------------------------------------------------------- */
+/* ---- Counts ------------------------------------------------------------------------------------------------------ */
 
-/* Tasks by the number of their worker, a cache line each; high numbers share. Relaxed: it is read when they have ended. */
+/* Tasks by the number of their worker, a cache line each; high numbers share. Relaxed: it is read when they have
+ * ended. */
 enum { COUNTERS = 256 };
 static struct {
     _Alignas(64) _Atomic uint64_t tasks;
@@ -101,7 +102,7 @@ void app_counts_drop(struct app_counts *counts)
     free(counts->numbers);
 }
 
-/* ---- Models ------------------------------------------------------------------------------------------------------- */
+/* ---- Models ------------------------------------------------------------------------------------------------------ */
 
 double app_model_seconds(const thrum_place *place, double work, double cpu, double emu)
 {
@@ -109,7 +110,7 @@ double app_model_seconds(const thrum_place *place, double work, double cpu, doub
     return place->arch == THRUM_ARCH_CPU ? begin_cpu + work / cpu : begin_emu + work / emu;
 }
 
-/* ---- Repetitions -------------------------------------------------------------------------------------------------- */
+/* ---- Repetitions ------------------------------------------------------------------------------------------------- */
 
 static int failure(const struct app *app)
 {
@@ -175,7 +176,7 @@ static int take_samples(const struct app *app, thrum_executor *ex, struct app_sa
     return TOOL_GO_ON;
 }
 
-/* ---- The workload ------------------------------------------------------------------------------------------------- */
+/* ---- The workload ------------------------------------------------------------------------------------------------ */
 
 static int write_graph(const struct app *app, thrum_graph *graph)
 {

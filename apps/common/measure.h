@@ -36,12 +36,12 @@ void app_counts_subtract(struct app_counts *counts, const struct app_counts *bef
 void app_counts_drop(struct app_counts *counts);
 uint64_t app_counts_tasks(const struct app_counts *counts); /* of all together */
 
-/* ---- report.c ----------------------------------------------------------------------------------------------------- */
+/* ---- report.c ---------------------------------------------------------------------------------------------------- */
 
 /* Prints about the samples, sorted by time; `check` is NULL where nothing was checked. */
 void app_report(const struct app *app, const struct app_sample *samples, size_t count, const struct app_check *check);
 
-/* ---- progress.c --------------------------------------------------------------------------------------------------- */
+/* ---- progress.c -------------------------------------------------------------------------------------------------- */
 
 /* A line on standard error, if that is a terminal, from the third second on. NULL: no line. */
 struct app_progress;

@@ -9,7 +9,7 @@
 enum { ROUNDS_MOST = 63, QUICK_ROUNDS = 31, CALLS_LEAST = 2 };
 static const double batch_seconds = 3e-3, quick_batch_seconds = 2e-3;
 
-/* ---- Measuring ---------------------------------------------------------------------------------------------------- */
+/* ---- Measuring --------------------------------------------------------------------------------------------------- */
 
 /* Seconds of a call, on average over a few milliseconds. */
 static double measure_batch(const struct app_probe *probe, void *state, const struct app_probe_case *it)
@@ -23,7 +23,7 @@ static double measure_batch(const struct app_probe *probe, void *state, const st
     return sum / calls;
 }
 
-/* ---- Telling ------------------------------------------------------------------------------------------------------ */
+/* ---- Telling ----------------------------------------------------------------------------------------------------- */
 
 static int by_size(const void *a, const void *b)
 {
@@ -40,8 +40,8 @@ static double quantile(const double *numbers, int count, double share)
     return sorted[(int)(share * count)];
 }
 
-/* Who is disturbed takes longer and never less. Not the ratio to the whole tile in the same round: those who share the host's memory
- * slow down what is large, and hardly what is small. */
+/* Who is disturbed takes longer and never less. Not the ratio to the whole tile in the same round: those who share the
+ * host's memory slow down what is large, and hardly what is small. */
 static double seconds_of(const double *rounds, int count)
 {
     return quantile(rounds, count, 0.1);

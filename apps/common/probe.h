@@ -2,8 +2,8 @@
  *
  * Kernels alone, without tasks: how long they take on parts of a tile. For `thrum sim --calibrate`.
  *
- * Cases are measured in turns, many rounds of them, and each is compared with the first case of its codelet in the same round: a
- * machine that is disturbed for a while is slower for all of them. Medians over rounds are told.
+ * Cases are measured in turns, many rounds of them, and each is compared with the first case of its codelet in the same
+ * round: a machine that is disturbed for a while is slower for all of them. Medians over rounds are told.
  */
 #ifndef THRUM_APPS_PROBE_H
 #define THRUM_APPS_PROBE_H

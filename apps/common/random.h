@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random numbers by their place: number i, j of a seed, without those before it. So a check can ask for an input again that
- * has been overwritten.
+ * Random numbers by their place: number i, j of a seed, without those before it. So a check can ask for an input again
+ * that has been overwritten.
  */
 #ifndef THRUM_APPS_RANDOM_H
 #define THRUM_APPS_RANDOM_H

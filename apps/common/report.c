@@ -20,7 +20,7 @@ static const char *policy_of(const struct app *app)
     return text_or(app->setup->policy, app_setup_steals(app->setup) ? "steal" : "dmda");
 }
 
-/* ---- For people --------------------------------------------------------------------------------------------------- */
+/* ---- For people -------------------------------------------------------------------------------------------------- */
 
 static void print_bytes(double bytes)
 {
@@ -100,7 +100,7 @@ static void print_text(const struct app *app, const struct app_sample *samples, 
     printf("check      %s%s\n", !check ? "none" : check->good ? "ok: " : "WRONG: ", check ? check->text : "");
 }
 
-/* ---- For programs ------------------------------------------------------------------------------------------------- */
+/* ---- For programs ------------------------------------------------------------------------------------------------ */
 
 static json_t *number(double value)
 {

@@ -46,7 +46,7 @@ void app_setup_options(struct app_setup *setup, struct app_option options[APP_SE
     memcpy(options, table, sizeof table);
 }
 
-/* ---- Devices ------------------------------------------------------------------------------------------------------ */
+/* ---- Devices ----------------------------------------------------------------------------------------------------- */
 
 static bool is_cpu(const char *item, size_t length)
 {
@@ -100,7 +100,7 @@ static bool spell_devices(struct app_setup *setup)
     return fclose(out) == 0;
 }
 
-/* ---- The executor ------------------------------------------------------------------------------------------------- */
+/* ---- The executor ------------------------------------------------------------------------------------------------ */
 
 int app_setup_check(const char *verb, struct app_setup *setup)
 {

@@ -36,8 +36,8 @@ thrum_flow *app_setup_flow(const struct app_setup *setup, thrum_executor *ex);
 /* Whether ready tasks wait in the built-in deques, where of priorities only the sign counts. */
 bool app_setup_steals(const struct app_setup *setup);
 
-/* A codelet as it is to be used here: its model is its function in timing mode; not for devices if `on_device` is false; only for
- * them, if they have it, where that was asked for. */
+/* A codelet as it is to be used here: its model is its function in timing mode; not for devices if `on_device` is
+ * false; only for them, if they have it, where that was asked for. */
 thrum_codelet app_setup_codelet(const struct app_setup *setup, const thrum_codelet *codelet, bool on_device);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A square matrix cut into tiles. Each tile is contiguous, by columns, and has a handle of its own, so that tiles are what tasks
- * read and write and what moves between memories. The last tiles are smaller where it does not come out even.
+ * A square matrix cut into tiles. Each tile is contiguous, by columns, and has a handle of its own, so that tiles are
+ * what tasks read and write and what moves between memories. The last tiles are smaller where it does not come out
+ * even.
  */
 #ifndef THRUM_APPS_TILES_H
 #define THRUM_APPS_TILES_H
@@ -42,11 +43,13 @@ static inline thrum_data *app_tile_data(const struct app_tiles *tiles, size_t i,
 /* element(ctx, i, j) for every element that is there. */
 void app_tiles_fill(struct app_tiles *tiles, double (*element)(const void *ctx, size_t i, size_t j), const void *ctx);
 
-/* Registers all tiles, named "A(i,j)" with `name` for A; and the reverse (`discard`: without bringing them home). 0 or an error. */
+/* Registers all tiles, named "A(i,j)" with `name` for A; and the reverse (`discard`: without bringing them home). 0 or
+ * an error. */
 int app_tiles_register(struct app_tiles *tiles, thrum_executor *ex, const char *name);
 int app_tiles_unregister(struct app_tiles *tiles, bool discard);
 
-/* All handles of a list, as far as they are there; they are NULL afterwards. The first error, after all have been tried. */
+/* All handles of a list, as far as they are there; they are NULL afterwards. The first error, after all have been
+ * tried. */
 int app_unregister_all(thrum_data **list, size_t count, bool discard);
 
 /* What BLAS and LAPACK want to know of a tile that a kernel is given. */

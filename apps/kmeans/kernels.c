@@ -9,7 +9,7 @@
 /* Distances a second and coordinate, for models: a core of a processor, and a device. */
 static const double rate_cpu = 0.7e9, rate_emu = 30e9;
 
-/* ---- Points ------------------------------------------------------------------------------------------------------- */
+/* ---- Points ------------------------------------------------------------------------------------------------------ */
 
 uint32_t kmeans_nearest(const double *point, const double *centres, size_t ld, size_t dims, size_t count,
                         double *square)
@@ -67,7 +67,7 @@ static double assign_seconds(const thrum_place *place, const thrum_buffer *b, in
     return app_model_seconds(place, kmeans_assign_work(b, count, arg), rate_cpu, rate_emu);
 }
 
-/* ---- Centres ------------------------------------------------------------------------------------------------------ */
+/* ---- Centres ----------------------------------------------------------------------------------------------------- */
 
 static void begin(const thrum_buffer *b, const void *arg)
 {

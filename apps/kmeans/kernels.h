@@ -15,11 +15,12 @@ struct kmeans_state {
     double spread; /* the sum of squared distances to the centres before they moved */
 };
 
-/* Points and centres are columns of a matrix of `dims` rows. A block's sums are a matrix of dims + 1 rows: of each centre the
- * sum of its points and their number; and one more column that begins with the sum of squared distances.
+/* Points and centres are columns of a matrix of `dims` rows. A block's sums are a matrix of dims + 1 rows: of each
+ * centre the sum of its points and their number; and one more column that begins with the sum of squared distances.
  *   BEGIN   R first  W centres                       sets the centres
  *   ASSIGN  R points  R centres  W labels  W sums    labels are uint32_t
- *   COMBINE RW centres  R sums ...                   new centres, adding up in the order of blocks; argument: struct kmeans_combine
+ *   COMBINE RW centres  R sums ...                   new centres, adding up in the order of blocks;
+ *                                                    argument: struct kmeans_combine
  * BEGIN and COMBINE are for processors; COMBINE writes to the state, which is no handle's. */
 struct kmeans_combine {
     struct kmeans_state *state;

@@ -25,7 +25,7 @@ static const struct app_about about = {
     "until no centre moves further than the tolerance. Centres begin as the first points. The result\n"
     "is compared, bit by bit, with that of a plain loop that adds up in the same order.\n"};
 
-/* ---- Points ------------------------------------------------------------------------------------------------------- */
+/* ---- Points ------------------------------------------------------------------------------------------------------ */
 
 /* Clouds around random places; some overlap. */
 static void make_points(struct kmeans *km)
@@ -50,7 +50,7 @@ static int home(void *self, bool failed)
     return kmeans_unregister(self, failed);
 }
 
-/* ---- The graph ---------------------------------------------------------------------------------------------------- */
+/* ---- The graph --------------------------------------------------------------------------------------------------- */
 
 /* 0: once more; 1: done. */
 static int near_enough(void *arg)
@@ -118,7 +118,7 @@ static int run(void *self, thrum_executor *ex)
     return err;
 }
 
-/* ---- The check: plain loops --------------------------------------------------------------------------------------- */
+/* ---- The check: plain loops -------------------------------------------------------------------------------------- */
 
 /* All of it, one point after the other. */
 struct plain {
@@ -204,7 +204,7 @@ static void check(void *self, struct app_check *check)
     free(plain.labels);
 }
 
-/* ---- The verb ----------------------------------------------------------------------------------------------------- */
+/* ---- The verb ---------------------------------------------------------------------------------------------------- */
 
 static double amount(const void *self)
 {

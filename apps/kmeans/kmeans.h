@@ -31,8 +31,8 @@ struct kmeans {
 /* Points of a block. */
 size_t kmeans_block_size(const struct kmeans *km, size_t i);
 
-/* Memory for all. `untouched`: points and labels have addresses, but nobody may read or write them. False without memory; to be
- * released in any case. */
+/* Memory for all. `untouched`: points and labels have addresses, but nobody may read or write them. False without
+ * memory; to be released in any case. */
 bool kmeans_allocate(struct kmeans *km, bool untouched);
 void kmeans_release(struct kmeans *km);
 /* All handles. 0 or an error. Of unregistering, centres and labels come home. */

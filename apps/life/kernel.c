@@ -8,7 +8,7 @@
 /* Cells a second, for models: a core of a processor, and a device. */
 static const double rate_cpu = 0.5e9, rate_emu = 10e9;
 
-/* ---- Faces -------------------------------------------------------------------------------------------------------- */
+/* ---- Faces ------------------------------------------------------------------------------------------------------- */
 
 static size_t other_axis(int axis, int number)
 {
@@ -35,9 +35,10 @@ static void range_of(int step, size_t extent, size_t neighbours_extent, size_t *
     *count = step ? 1 : extent;
 }
 
-/* ---- The room: three layers of the block at a time, with what surrounds them ------------------------------------------ */
+/* ---- The room: three layers of the block at a time, with what surrounds them ------------------------------------- */
 
-/* Layers, and the direction z of neighbours, count from the one below the block: 0, then those of the block, then one above. */
+/* Layers, and the direction z of neighbours, count from the one below the block: 0, then those of the block, then one
+ * above. */
 static size_t layer_size(const size_t extent[3])
 {
     return (extent[0] + 2) * (extent[1] + 2);
@@ -56,8 +57,8 @@ static void fill_middle(const thrum_buffer *face, const size_t extent[3], uint8_
         memcpy(layer + (y + 1) * (extent[0] + 2) + 1, from + y * face->stride[1], extent[0]);
 }
 
-/* What lies beside the block, in a layer that this direction touches: a line of x or of y, or one cell. It is a line of the neighbour's
- * face, whose second axis is z. */
+/* What lies beside the block, in a layer that this direction touches: a line of x or of y, or one cell. It is a line of
+ * the neighbour's face, whose second axis is z. */
 static void fill_edge(const thrum_buffer *face, struct life_direction direction, const size_t extent[3], size_t z,
                       uint8_t *layer)
 {
@@ -95,7 +96,7 @@ static void fill_layer(const thrum_buffer *b, const size_t extent[3], size_t z, 
                (const uint8_t *)b[LIFE_CELLS].ptr + (z - 1) * step[2] + y * step[1], extent[0]);
 }
 
-/* ---- A step ------------------------------------------------------------------------------------------------------- */
+/* ---- A step ------------------------------------------------------------------------------------------------------ */
 
 enum { LONGEST_LINE = 1024 + 2 };
 

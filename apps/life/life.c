@@ -19,7 +19,7 @@ static const struct app_about about = {
     "orders these tasks by what they touch, without a barrier between steps. The result is compared, cell\n"
     "by cell, with that of a plain loop.\n"};
 
-/* ---- Cells -------------------------------------------------------------------------------------------------------- */
+/* ---- Cells ------------------------------------------------------------------------------------------------------- */
 
 enum { CELLS_OF_BITS = 4 };
 
@@ -81,7 +81,7 @@ static int run(void *self, thrum_executor *ex)
     return thrum_flow_free(flow); /* waits; and a flow keeps its first error */
 }
 
-/* ---- The check: a plain loop over all cells ----------------------------------------------------------------------- */
+/* ---- The check: a plain loop over all cells ---------------------------------------------------------------------- */
 
 static unsigned count_around(const uint8_t *cells, size_t n, size_t x, size_t y, size_t z)
 {
@@ -152,7 +152,7 @@ static void check(void *self, struct app_check *check)
     free(next);
 }
 
-/* ---- The verb ----------------------------------------------------------------------------------------------------- */
+/* ---- The verb ---------------------------------------------------------------------------------------------------- */
 
 static double amount(const void *self)
 {

@@ -37,8 +37,8 @@ static inline size_t life_blocks(const struct life *life)
     return life->count * life->count * life->count;
 }
 
-/* Blocks of n and side. `untouched`: cells and faces have addresses, but nobody may read or write them. False without memory; to be
- * released in any case. */
+/* Blocks of n and side. `untouched`: cells and faces have addresses, but nobody may read or write them. False without
+ * memory; to be released in any case. */
 bool life_allocate(struct life *life, bool untouched);
 void life_release(struct life *life);
 /* All handles. 0 or an error. Of unregistering, only cells come home. */

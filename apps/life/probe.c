@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernel of life on parts of a block, without tasks: cubes that lie somewhere in the memory of a block, and parts of faces. There
- * are many blocks, taken one after the other, and faces are those of other blocks: so neither are in a near cache.
+ * The kernel of life on parts of a block, without tasks: cubes that lie somewhere in the memory of a block, and parts
+ * of faces. There are many blocks, taken one after the other, and faces are those of other blocks: so neither are in a
+ * near cache.
  */
 #include "life.h"
 

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* ---- Neighbours --------------------------------------------------------------------------------------------------- */
+/* ---- Neighbours -------------------------------------------------------------------------------------------------- */
 
 struct life_direction life_direction(int number)
 {
@@ -25,7 +25,7 @@ int life_face_towards(struct life_direction direction)
     return 0;
 }
 
-/* ---- Blocks ------------------------------------------------------------------------------------------------------- */
+/* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
 static struct block *block_at(const struct life *life, size_t x, size_t y, size_t z)
 {
@@ -119,7 +119,7 @@ int life_unregister(struct life *life, bool discard)
     return first;
 }
 
-/* ---- Order and work ----------------------------------------------------------------------------------------------- */
+/* ---- Order and work ---------------------------------------------------------------------------------------------- */
 
 static void insert_block(const struct life *life, thrum_flow *flow, size_t number, uint64_t step)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether A = QR: Q' is applied to Ax, for a random vector x, and compared with Rx. Its length must stay what it was, Q being
- * orthogonal. For small matrices Q is made in full.
+ * Whether A = QR: Q' is applied to Ax, for a random vector x, and compared with Rx. Its length must stay what it was, Q
+ * being orthogonal. For small matrices Q is made in full.
  */
 #include "qr.h"
 
@@ -55,7 +55,7 @@ static double r_element(const struct qr *qr, size_t i, size_t j)
     return i <= j ? app_tile(a, ti, tj)[i % a->tile + j % a->tile * app_tile_size(a, ti)] : 0;
 }
 
-/* ---- With a vector ------------------------------------------------------------------------------------------------ */
+/* ---- With a vector ----------------------------------------------------------------------------------------------- */
 
 /* y = Ax, and the largest sum of a row of |A|. */
 static double multiply(const struct qr *qr, const double *x, double *y)
@@ -80,7 +80,8 @@ static double worse(double a, double b)
     return a >= b || isnan(a) ? a : b;
 }
 
-/* |Q'Ax - Rx| / |A||x|, and how far |Q'Ax| / |Ax| is from 1. Lengths are sums of squares' roots, and |x| below is at least 1. */
+/* |Q'Ax - Rx| / |A||x|, and how far |Q'Ax| / |Ax| is from 1. Lengths are sums of squares' roots, and |x| below is at
+ * least 1. */
 static double vector_residual(const struct qr *qr, double *x, double *y, double *work, double *stretch)
 {
     int n = (int)qr->n;
@@ -99,7 +100,7 @@ static double vector_residual(const struct qr *qr, double *x, double *y, double 
     return difference / norm;
 }
 
-/* ---- In full ------------------------------------------------------------------------------------------------------ */
+/* ---- In full ----------------------------------------------------------------------------------------------------- */
 
 /* |A - QR| / |A| and |I - Q'Q| / sqrt(n), by Frobenius' norm. The room is for two matrices. */
 static double full_residual(const struct qr *qr, double *room, double *work, double *orthogonality)

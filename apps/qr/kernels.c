@@ -7,7 +7,8 @@
 #include <lapacke.h>
 #include <string.h>
 
-/* Operations a second, for models: a core of a processor, and a device that is good at the updates and bad at panels. */
+/* Operations a second, for models: a core of a processor, and a device that is good at the updates and bad at
+ * panels. */
 static const struct {
     double cpu, emu;
 } rates[QR_KERNELS] = {
@@ -29,7 +30,7 @@ static void expect_zero(const char *kernel, int info)
         thrum_fail(THRUM_EINVAL, "%s refuses its argument %d", kernel, -info);
 }
 
-/* ---- Kernels ------------------------------------------------------------------------------------------------------ */
+/* ---- Kernels ----------------------------------------------------------------------------------------------------- */
 
 static void copy_matrix(const thrum_buffer *from, const thrum_buffer *to)
 {
@@ -95,7 +96,7 @@ void qr_apply_pair(bool transposed, int m, int n, int k, int inner, const double
                          ldc, work);
 }
 
-/* ---- Models ------------------------------------------------------------------------------------------------------- */
+/* ---- Models ------------------------------------------------------------------------------------------------------ */
 
 static double seconds(const thrum_place *place, int kernel, double operations)
 {

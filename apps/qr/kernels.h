@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The four kernels of a tiled QR factorization. A transformation is kept as its reflectors V, below the diagonal or in a whole
- * tile, and the triangles T of blocks of `inner` reflectors, side by side in a matrix of `inner` rows.
+ * The four kernels of a tiled QR factorization. A transformation is kept as its reflectors V, below the diagonal or in
+ * a whole tile, and the triangles T of blocks of `inner` reflectors, side by side in a matrix of `inner` rows.
  */
 #ifndef THRUM_APPS_QR_KERNELS_H
 #define THRUM_APPS_QR_KERNELS_H
@@ -24,8 +24,8 @@ double qr_unmqr_work(const thrum_buffer *b, int count, const void *arg);
 double qr_tsqrt_work(const thrum_buffer *b, int count, const void *arg);
 double qr_tsmqr_work(const thrum_buffer *b, int count, const void *arg);
 
-/* The two that apply Q, for whoever has no task: m x n in C, k reflectors, blocks of `inner`; work is inner * n numbers.
- * `transposed`: Q', else Q. Of the second B has k rows and C has m. */
+/* The two that apply Q, for whoever has no task: m x n in C, k reflectors, blocks of `inner`; work is inner * n
+ * numbers. `transposed`: Q', else Q. Of the second B has k rows and C has m. */
 void qr_apply(bool transposed, int m, int n, int k, int inner, const double *v, int ldv, const double *t, double *c,
               int ldc, double *work);
 void qr_apply_pair(bool transposed, int m, int n, int k, int inner, const double *v, int ldv, const double *t,

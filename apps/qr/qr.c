@@ -18,7 +18,7 @@ static const struct app_about about = {
     "The result is checked with a random vector, |Q'Ax - Rx| / |A||x|, and up to n = 512 in full,\n"
     "|A - QR| / |A| and |I - Q'Q|.\n"};
 
-/* ---- The matrix --------------------------------------------------------------------------------------------------- */
+/* ---- The matrix -------------------------------------------------------------------------------------------------- */
 
 double qr_element(const void *self, size_t i, size_t j)
 {
@@ -50,7 +50,7 @@ static int home(void *self, bool failed)
     return qr_unregister(self, failed);
 }
 
-/* ---- The verb ----------------------------------------------------------------------------------------------------- */
+/* ---- The verb ---------------------------------------------------------------------------------------------------- */
 
 static double amount(const void *self)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tasks of a tiled QR factorization: their data, their order, and how much work they are. Nothing here needs OpenBLAS.
+ * The tasks of a tiled QR factorization: their data, their order, and how much work they are. Nothing here needs
+ * OpenBLAS.
  */
 #include "qr.h"
 
@@ -8,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* ---- Data --------------------------------------------------------------------------------------------------------- */
+/* ---- Data -------------------------------------------------------------------------------------------------------- */
 
 static size_t v_bytes(const struct qr *qr)
 {
@@ -81,10 +82,10 @@ int qr_unregister(struct qr *qr, bool discard)
     return 0;
 }
 
-/* ---- Order -------------------------------------------------------------------------------------------------------- */
+/* ---- Order ------------------------------------------------------------------------------------------------------- */
 
-/* How many tasks follow one after the other behind the one that changes tile (i, j) in step k, as far as the shape tells. The
- * built-in stealing knows more and less urgent only: there it is what the next step waits for. */
+/* How many tasks follow one after the other behind the one that changes tile (i, j) in step k, as far as the shape
+ * tells. The built-in stealing knows more and less urgent only: there it is what the next step waits for. */
 static int urgency(const struct qr *qr, size_t i, size_t j, size_t k)
 {
     size_t last = qr->a.count - 1;
@@ -128,7 +129,7 @@ void qr_insert(const struct qr *qr, thrum_flow *flow)
     }
 }
 
-/* ---- Operations, without those that the inner blocks add ---------------------------------------------------------- */
+/* ---- Operations, without those that the inner blocks add --------------------------------------------------------- */
 
 double qr_geqrt_work(const thrum_buffer *b, int count, const void *arg)
 {

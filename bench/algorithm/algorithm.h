@@ -137,7 +137,7 @@ static inline double algorithm_scan_result(const algorithm_arrays *a, double tim
     return time / (double)a->n;
 }
 
-/* ---- The operators ------------------------------------------------------------------------------------------------ */
+/* ---- The operators ----------------------------------------------------------------------------------------------- */
 
 /* Eight sums, so that additions need not wait for each other. */
 static inline double algorithm_add(double sum, const double *in, size_t count)

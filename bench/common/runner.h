@@ -11,8 +11,8 @@
  *
  * A work is opened at its first request (untimed: a graph is built here) and stays open until another work, another
  * number of workers or "drop" is asked for. Each request then is one pass: timed, verified, and answered with the
- * nanoseconds (or bytes) per unit. SHRINK divides the sizes, for quick looks. Some works tell a second number about the same
- * pass; the driver's table says what it is.
+ * nanoseconds (or bytes) per unit. SHRINK divides the sizes, for quick looks. Some works tell a second number about the
+ * same pass; the driver's table says what it is.
  */
 #ifndef BENCH_RUNNER_H
 #define BENCH_RUNNER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The same for an implementation whose graphs cannot loop: the body is run from outside each time. Instead of a loop of one
- * task it runs a chain of as many.
+ * The same for an implementation whose graphs cannot loop: the body is run from outside each time. Instead of a loop of
+ * one task it runs a chain of as many.
  */
 #include "control.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What loops inside a graph are compared with: for "condition" a plain loop over two calls; for the others thrum itself,
- * running the body from outside and waiting for it each time.
+ * What loops inside a graph are compared with: for "condition" a plain loop over two calls; for the others thrum
+ * itself, running the body from outside and waiting for it each time.
  */
 #include "thrum_body.h"
 

@@ -2,19 +2,20 @@
  *
  * Co-running: several processes at once, each with its own workers, run the same random graph again and again.
  *
- * The work's runner starts as many more runners of its own kind, its *parts*, and talks to them as `thrum bench` talks to
- * it. A pass measures each part alone, one after the other, and then all of them together; parts that are not measured are
- * stopped by a signal, because some runtimes spin after their work. The answer is the weighted speed-up: for each part the
- * time that a run takes alone divided by the time that it takes together with the others, added up. More is better.
+ * The work's runner starts as many more runners of its own kind, its *parts*, and talks to them as `thrum bench` talks
+ * to it. A pass measures each part alone, one after the other, and then all of them together; parts that are not
+ * measured are stopped by a signal, because some runtimes spin after their work. The answer is the weighted speed-up:
+ * for each part the time that a run takes alone divided by the time that it takes together with the others, added up.
+ * More is better.
  *
- * Alone, a run of "corun" is a plain loop over the tasks in one thread: the same baseline for every runtime, so that the
- * sums can be compared. One means that the processes might as well have run one after the other without any runtime; the
- * number of cores is the most that can be. Alone, a run of "corun-own" is one by the runtime itself with its workers. That
- * says what a process loses by having company, and nothing of how fast it is: a runtime whose workers are in each other's
- * way has more to gain from company than one whose workers are not.
+ * Alone, a run of "corun" is a plain loop over the tasks in one thread: the same baseline for every runtime, so that
+ * the sums can be compared. One means that the processes might as well have run one after the other without any
+ * runtime; the number of cores is the most that can be. Alone, a run of "corun-own" is one by the runtime itself with
+ * its workers. That says what a process loses by having company, and nothing of how fast it is: a runtime whose workers
+ * are in each other's way has more to gain from company than one whose workers are not.
  *
- * A part runs the graph for a fixed time, counted from a moment that all parts know beforehand (in memory that they share),
- * and goes on with it after that until the others have measured too: nobody is measured while others rest.
+ * A part runs the graph for a fixed time, counted from a moment that all parts know beforehand (in memory that they
+ * share), and goes on with it after that until the others have measured too: nobody is measured while others rest.
  *
  * This file knows no runtime: graph/thrum.c, graph/tbb.cpp and graph/omp.c say how a graph is run.
  */
@@ -61,9 +62,9 @@ static meeting *map_meeting(int file)
 
 /* ---- A part ------------------------------------------------------------------------------------------------------ */
 
-/* The task of the Taskflow paper's micro-benchmarks: y = a x + y over 1000 elements. The arrays are the thread's own, and
- * lie side by side so that where they lie makes no difference from thread to thread. x is written, so that the compiler
- * does not take it for constant. */
+/* The task of the Taskflow paper's micro-benchmarks: y = a x + y over 1000 elements. The arrays are the thread's own,
+ * and lie side by side so that where they lie makes no difference from thread to thread. x is written, so that the
+ * compiler does not take it for constant. */
 static _Thread_local struct {
     _Alignas(64) float x[ELEMENTS];
     float y[ELEMENTS];

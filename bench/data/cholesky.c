@@ -2,8 +2,8 @@
  *
  * The matrix, the check of the result, and the works. Nanoseconds per task; the second number of a sample is GFLOP/s.
  *
- * The matrix A has random elements and a heavy diagonal. With a random vector x, A x is worked out once, before; after each
- * pass L (Lᵀ x) must be the same.
+ * The matrix A has random elements and a heavy diagonal. With a random vector x, A x is worked out once, before; after
+ * each pass L (Lᵀ x) must be the same.
  */
 #include "cholesky.h"
 

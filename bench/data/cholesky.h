@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The Cholesky factorisation of a matrix of 4096 x 4096 doubles in square tiles, each of which lies in one piece: the kernels
- * are those of kernels.h, the order of insertion is cholesky_insert_all, and priorities are cholesky_priority where a runtime
- * has some. cholesky.c makes the matrix, checks the result and times; an implementation defines the functions at the end.
+ * The Cholesky factorisation of a matrix of 4096 x 4096 doubles in square tiles, each of which lies in one piece: the
+ * kernels are those of kernels.h, the order of insertion is cholesky_insert_all, and priorities are cholesky_priority
+ * where a runtime has some. cholesky.c makes the matrix, checks the result and times; an implementation defines the
+ * functions at the end.
  */
 #ifndef BENCH_CHOLESKY_H
 #define BENCH_CHOLESKY_H
@@ -56,15 +57,16 @@ static inline int cholesky_priority(const cholesky *c, cholesky_step step)
     return 3 * c->tiles - 2 * step.i - step.k;
 }
 
-/* The tile rows from `from` on that are done together: 256 rows of the matrix, so that what is used again and again, 256 x 256
- * elements and a few tiles more, stays in a core's second cache. */
+/* The tile rows from `from` on that are done together: 256 rows of the matrix, so that what is used again and again,
+ * 256 x 256 elements and a few tiles more, stays in a core's second cache. */
 static inline int cholesky_block_end(const cholesky *c, int from)
 {
     int end = from + (c->tile < 256 ? 256 / c->tile : 1);
     return end < c->tiles ? end : c->tiles;
 }
 
-/* Programs insert in loops of their own: so no runtime pays for calls in between, whatever its compiler thinks of them. */
+/* Programs insert in loops of their own: so no runtime pays for calls in between, whatever its compiler thinks of
+ * them. */
 #define CHOLESKY_INLINE __attribute__((always_inline))
 
 /* Steps from..to-1 of tile (i, j), as far as it has so many. */
@@ -76,10 +78,11 @@ static inline CHOLESKY_INLINE void cholesky_insert_tile(int i, int j, int from, 
         insert((cholesky_step){i, j, k}, ctx);
 }
 
-/* The order of insertion, the same for everybody and for sequential code: right-looking by blocks. When a block of columns is done,
- * all that stands to its right is updated by it, one block of columns after the other, from the top to the bottom. With tiles of 64
- * sequential code is faster this way by a sixth or more than right-looking column by column or left-looking; and with tiles of 256 and 128
- * by 7 % than if blocks of rows come one after the other: gemm likes its second operand to stay the same. */
+/* The order of insertion, the same for everybody and for sequential code: right-looking by blocks. When a block of
+ * columns is done, all that stands to its right is updated by it, one block of columns after the other, from the top to
+ * the bottom. With tiles of 64 sequential code is faster this way by a sixth or more than right-looking column by
+ * column or left-looking; and with tiles of 256 and 128 by 7 % than if blocks of rows come one after the other: gemm
+ * likes its second operand to stay the same. */
 static inline CHOLESKY_INLINE void cholesky_insert_all(const cholesky *c, cholesky_insert *insert, void *ctx)
 {
     for (int k = 0, next; k < c->tiles; k = next) {
@@ -115,10 +118,12 @@ void cholesky_fill(const cholesky *c);
 
 typedef struct cholesky_runtime cholesky_runtime;
 
-/* Normally 1: what the work is divided by (fewer rows) where a factorisation would take many times as long as everybody else's. */
+/* Normally 1: what the work is divided by (fewer rows) where a factorisation would take many times as long as everybody
+ * else's. */
 uint32_t cholesky_divisor(int tile);
 
-/* Threads, and a handle for each tile; what is learned from a first factorisation is learned here. NULL: failed, and bench_bad was called. */
+/* Threads, and a handle for each tile; what is learned from a first factorisation is learned here. NULL: failed, and
+ * bench_bad was called. */
 cholesky_runtime *cholesky_begin(const cholesky *c, int workers);
 
 /* Factorises: inserts all tasks and waits for them. */

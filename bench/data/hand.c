@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The control for Cholesky with several workers: threads without any runtime, which show what the machine allows. All go through the
- * same order of insertion; who comes by a tile first takes the steps on it that follow one another, or those of its whole block where all
- * that they need stands before the block, and spins until what these need is there. (Tile by tile everywhere, both threads load what a block
- * needs: with tiles of 64 that takes 3 % longer.) Not driven by `thrum bench`; asked by hand: printf 'cholesky-64 2\n' | build/bench/bench-hand
+ * The control for Cholesky with several workers: threads without any runtime, which show what the machine allows. All
+ * go through the same order of insertion; who comes by a tile first takes the steps on it that follow one another, or
+ * those of its whole block where all that they need stands before the block, and spins until what these need is there.
+ * (Tile by tile everywhere, both threads load what a block needs: with tiles of 64 that takes 3 % longer.) Not driven
+ * by `thrum bench`; asked by hand: printf 'cholesky-64 2\n' | build/bench/bench-hand
  */
 #include "cholesky.h"
 
@@ -57,8 +58,8 @@ static void wait_for(cholesky_runtime *r, int i, int j, int updates)
         __builtin_ia32_pause();
 }
 
-/* Release, with the acquire above: whoever sees the count sees the tile. Everything that a step needs stands before it in the
- * order, and so somebody is at it. */
+/* Release, with the acquire above: whoever sees the count sees the tile. Everything that a step needs stands before it
+ * in the order, and so somebody is at it. */
 static void do_step(cholesky_runtime *r, cholesky_step s)
 {
     wait_for(r, s.i, s.j, s.k);

@@ -4,8 +4,8 @@
  * time until the last task was inserted, per task as well.
  *
  * After each pass every cell must have been raised as often as tasks write it. That says little about the order, so the
- * first tasks of the same pattern are run once with bodies that check that each datum they read has been written exactly as
- * often as by the tasks in front of them.
+ * first tasks of the same pattern are run once with bodies that check that each datum they read has been written
+ * exactly as often as by the tasks in front of them.
  */
 #include "insert.h"
 

@@ -2,10 +2,11 @@
  *
  * Empty tasks whose order follows from the data that they access, from the first insertion until all have run.
  *
- * There are 1024 handles of 8 bytes. A task reads and writes one of them and reads the others of its accesses, in a fixed
- * pseudo-random pattern that is the same for everybody; with one access, task t has handle t mod 1024. Its body is called
- * through a pointer that the compiler cannot see through, with the data that it writes as the runtime handed it over, and
- * raises it by one. insert.c makes the pattern, checks and times; an implementation defines the functions below.
+ * There are 1024 handles of 8 bytes. A task reads and writes one of them and reads the others of its accesses, in a
+ * fixed pseudo-random pattern that is the same for everybody; with one access, task t has handle t mod 1024. Its body
+ * is called through a pointer that the compiler cannot see through, with the data that it writes as the runtime handed
+ * it over, and raises it by one. insert.c makes the pattern, checks and times; an implementation defines the functions
+ * below.
  */
 #ifndef BENCH_INSERT_H
 #define BENCH_INSERT_H

@@ -64,8 +64,9 @@ static void *open_library(void)
     return dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
 }
 
-/* On a processor that is newer than itself OpenBLAS takes its oldest kernels, which are four times slower: with them every runtime would
- * look as good as another. So it is told what fits, unless the user has. It looks when it is loaded. */
+/* On a processor that is newer than itself OpenBLAS takes its oldest kernels, which are four times slower: with them
+ * every runtime would look as good as another. So it is told what fits, unless the user has. It looks when it is
+ * loaded. */
 static void *open_with_fitting_kernels(void)
 {
     void *library = open_library();

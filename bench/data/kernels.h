@@ -3,8 +3,8 @@
  * The kernels of the tiled Cholesky factorisation, by OpenBLAS in the calling thread, the same for everybody. Tiles are
  * square, `n` by `n`, column by column, each in one piece.
  *
- * OpenBLAS is loaded when it is needed, with one thread from its beginning: it starts its threads when it is loaded, and
- * neither they nor its memory belong into the processes that measure something else.
+ * OpenBLAS is loaded when it is needed, with one thread from its beginning: it starts its threads when it is loaded,
+ * and neither they nor its memory belong into the processes that measure something else.
  */
 #ifndef BENCH_KERNELS_H
 #define BENCH_KERNELS_H

@@ -14,10 +14,11 @@ struct insert_runtime {
     int workers;
 };
 
-/* libgomp keeps a list of the tasks that access an address and have not ended, readers in front of a writer too, and goes through
- * it at each further access. It bounds the number of tasks that are ready, but not of those that wait: a thread alone that
- * inserts tasks of eight accesses, of which soon all wait, runs none of them before the last one is inserted, so that what an
- * insertion costs grows with their number (12 us with 10,000, 90 us with 100,000). libomp runs them at once. */
+/* libgomp keeps a list of the tasks that access an address and have not ended, readers in front of a writer too, and
+ * goes through it at each further access. It bounds the number of tasks that are ready, but not of those that wait: a
+ * thread alone that inserts tasks of eight accesses, of which soon all wait, runs none of them before the last one is
+ * inserted, so that what an insertion costs grows with their number (12 us with 10,000, 90 us with 100,000). libomp
+ * runs them at once. */
 uint32_t insert_divisor(int accesses, int workers)
 {
 #ifdef __clang__
@@ -112,8 +113,8 @@ cholesky_runtime *cholesky_begin(const cholesky *c, int workers)
     return runtime;
 }
 
-/* Priorities count where OMP_MAX_TASK_PRIORITY is set. It is not by default, and libgomp is faster without: with it, tiles of
- * 64 gave 50 GFLOP/s instead of 70. */
+/* Priorities count where OMP_MAX_TASK_PRIORITY is set. It is not by default, and libgomp is faster without: with it,
+ * tiles of 64 gave 50 GFLOP/s instead of 70. */
 static inline CHOLESKY_INLINE void insert_step(cholesky_step step, void *ctx)
 {
     const cholesky *c = ctx;

@@ -15,7 +15,7 @@ typedef struct redux_state {
     uint64_t bins[REDUX_BINS]; /* what is expected */
 } redux_state;
 
-/* ---- Kernels ------------------------------------------------------------------------------------------------------ */
+/* ---- Kernels ----------------------------------------------------------------------------------------------------- */
 
 /* Four sums, as no compiler may make them of one. */
 double redux_dot(const double *x, const double *y, size_t count)
@@ -33,7 +33,7 @@ void redux_histogram(const uint16_t *keys, size_t count, uint64_t *bins)
         bins[keys[i]]++;
 }
 
-/* ---- The works ---------------------------------------------------------------------------------------------------- */
+/* ---- The works --------------------------------------------------------------------------------------------------- */
 
 static uint32_t random_next(uint32_t *state)
 {

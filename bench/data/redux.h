@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A dot product and a histogram in blocks: by flows whose tasks reduce or commute (redux_thrum.c), and by a loop with a private
- * copy for each worker, as one would write it by hand (redux_hand.c). redux.c makes the data, checks and times; the kernels are
- * the same for both. All numbers are small integers, so that sums do not depend on the order.
+ * A dot product and a histogram in blocks: by flows whose tasks reduce or commute (redux_thrum.c), and by a loop with a
+ * private copy for each worker, as one would write it by hand (redux_hand.c). redux.c makes the data, checks and times;
+ * the kernels are the same for both. All numbers are small integers, so that sums do not depend on the order.
  */
 #ifndef BENCH_REDUX_H
 #define BENCH_REDUX_H

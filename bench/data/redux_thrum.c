@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * By flows. The dot product and the histogram reduce; the tasks of the other histogram commute on some copies of the bins, block by
- * block in turn, and the copies are added up.
+ * By flows. The dot product and the histogram reduce; the tasks of the other histogram commute on some copies of the
+ * bins, block by block in turn, and the copies are added up.
  */
 #include "redux.h"
 #include "thrum_flow.h"
@@ -18,7 +18,7 @@ struct redux_runtime {
     thrum_data *copies[REDUX_COPIES]; /* COMMUTE: of the bins */
 };
 
-/* ---- Kernels ------------------------------------------------------------------------------------------------------ */
+/* ---- Kernels ----------------------------------------------------------------------------------------------------- */
 
 static void run_clear(const thrum_buffer *b, const void *arg)
 {
@@ -59,7 +59,7 @@ static const thrum_codelet add_dot = {.name = "add-dot", .cpu = run_add_dot};
 static const thrum_codelet count = {.name = "count", .cpu = run_count};
 static const thrum_codelet add_bins = {.name = "add-bins", .cpu = run_add_bins};
 
-/* ---- Flows -------------------------------------------------------------------------------------------------------- */
+/* ---- Flows ------------------------------------------------------------------------------------------------------- */
 
 static int insert_reducers(redux_runtime *t)
 {
@@ -92,7 +92,7 @@ void redux_run(redux_runtime *t)
         bench_bad("the flow has failed: %s", thrum_message(NULL));
 }
 
-/* ---- Handles ------------------------------------------------------------------------------------------------------ */
+/* ---- Handles ----------------------------------------------------------------------------------------------------- */
 
 static void register_result(redux_runtime *t)
 {

@@ -2,9 +2,10 @@
  *
  * StarPU's starpu_task_insert, with the policy that it takes by itself or with BENCH_STARPU_POLICY.
  *
- * Its settings are environment variables, which are set here, so that the user's own do not matter. The models of kernels are
- * measured before anything is timed, the way its manual has it: a first factorisation calibrates, StarPU is shut down and
- * writes the models to its folder; then it begins again and only reads them. The folder is a temporary one.
+ * Its settings are environment variables, which are set here, so that the user's own do not matter. The models of
+ * kernels are measured before anything is timed, the way its manual has it: a first factorisation calibrates, StarPU is
+ * shut down and writes the models to its folder; then it begins again and only reads them. The folder is a temporary
+ * one.
  */
 #include "cholesky.h"
 #include "insert.h"

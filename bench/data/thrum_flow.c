@@ -13,7 +13,7 @@ thrum_executor *flow_executor(int workers)
     return executor;
 }
 
-/* ---- Tasks: the last of their data is the one that they write ----------------------------------------------------- */
+/* ---- Tasks: the last of their data is the one that they write ---------------------------------------------------- */
 
 static insert_body *body; /* of the flow in use */
 
@@ -69,7 +69,7 @@ void flow_cells_insert(flow_cells *cells, thrum_flow *into)
         bench_bad("insert: %s", thrum_message(NULL));
 }
 
-/* ---- Handles ------------------------------------------------------------------------------------------------------ */
+/* ---- Handles ----------------------------------------------------------------------------------------------------- */
 
 int flow_cells_begin(flow_cells *cells, const insert_flow *flow, int workers)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * AUTO beside the best of all techniques. First AUTO executes the loop 20 times, from which it may learn. Then all fixed
- * techniques take turns, an execution of each in each of 11 rounds, and the one with the least median is the best. Then that one and
- * AUTO take turns for 11 rounds: the number is AUTO's median over the other's. (The least of so many medians is one that was lucky:
- * it is good enough to tell which technique is the best, not how good that is.) Techniques that cannot be used with so many
- * workers are left out.
+ * AUTO beside the best of all techniques. First AUTO executes the loop 20 times, from which it may learn. Then all
+ * fixed techniques take turns, an execution of each in each of 11 rounds, and the one with the least median is the
+ * best. Then that one and AUTO take turns for 11 rounds: the number is AUTO's median over the other's. (The least of so
+ * many medians is one that was lucky: it is good enough to tell which technique is the best, not how good that is.)
+ * Techniques that cannot be used with so many workers are left out.
  *
- * "auto-change" has one loop that takes on all six shapes one after the other, at one place in the program; after each change AUTO
- * has 20 executions, and the number is the worst of the five.
+ * "auto-change" has one loop that takes on all six shapes one after the other, at one place in the program; after each
+ * change AUTO has 20 executions, and the number is the worst of the five.
  */
 #include "uneven.h"
 
@@ -64,8 +64,8 @@ static void body(size_t lo, size_t hi, void *ctx)
     uneven_do(ctx, lo, hi);
 }
 
-/* How a loop is known to the library, in texts that live on. What a fixed technique has measured of one shape is of no use to
- * others: each has its own. AUTO begins anew in each pass. */
+/* How a loop is known to the library, in texts that live on. What a fixed technique has measured of one shape is of no
+ * use to others: each has its own. AUTO begins anew in each pass. */
 static const char *site_of(thrum_technique technique, int shape)
 {
     static char names[THRUM_TECHNIQUES][UNEVEN_SHAPES][32];

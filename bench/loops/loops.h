@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loops over 10 M iterations that do next to nothing, and loops over next to no iterations; nanoseconds per iteration, and
- * per loop.
+ * Loops over 10 M iterations that do next to nothing, and loops over next to no iterations; nanoseconds per iteration,
+ * and per loop.
  *
- * The body is the same for everybody: it adds up a number that is worked out from i. Each iteration of a thread waits for the
- * one before it, some six cycles: all compilers make the same of that, so that what differs is the loop around it, and it takes
- * as long whether or not somebody else uses the other thread of the core. (Iterations that wait for nothing took from 0.7 to
- * 1.1 ns on a virtual machine, whoever ran them.) No iteration writes to memory that another worker writes to: elements of an
- * array would have neighbours in one cache line, which whoever deals out single iterations would pay for. The sum tells whether
- * each iteration has run exactly once.
+ * The body is the same for everybody: it adds up a number that is worked out from i. Each iteration of a thread waits
+ * for the one before it, some six cycles: all compilers make the same of that, so that what differs is the loop around
+ * it, and it takes as long whether or not somebody else uses the other thread of the core. (Iterations that wait for
+ * nothing took from 0.7 to 1.1 ns on a virtual machine, whoever ran them.) No iteration writes to memory that another
+ * worker writes to: elements of an array would have neighbours in one cache line, which whoever deals out single
+ * iterations would pay for. The sum tells whether each iteration has run exactly once.
  */
 #ifndef BENCH_LOOPS_H
 #define BENCH_LOOPS_H
@@ -61,7 +61,7 @@ static inline double loops_result(const loops_state *state, uint64_t sum, double
     return time / (double)(state->variant == LOOP_FORK ? state->repeats : state->n);
 }
 
-/* ---- Sums of the threads, for those that have no reduction of their own ------------------------------------------- */
+/* ---- Sums of the threads, for those that have no reduction of their own ------------------------------------------ */
 
 enum { LOOPS_SLOTS = 4096 };
 

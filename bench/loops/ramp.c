@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loops with uneven iterations by rules that even them out: the time of a loop over the least that it could take, which is the
- * larger of two bounds.
+ * Loops with uneven iterations by rules that even them out: the time of a loop over the least that it could take, which
+ * is the larger of two bounds.
  *
- * work/p: what the workers would need if none ever waited. The speed of the machine is measured before and after each loop, by
- * as many threads as there are workers (see uneven_speed), because two busy processors need not be as fast as one.
+ * work/p: what the workers would need if none ever waited. The speed of the machine is measured before and after each
+ * loop, by as many threads as there are workers (see uneven_speed), because two busy processors need not be as fast as
+ * one.
  *
- * The longest chunk: a chunk is done by one worker, and does not begin before what is in front of it has been handed out. So: the
- * moment at which the chunk with the most work began, or the work in front of it shared evenly, whichever is earlier, plus the
- * work of the chunk. It matters where one iteration has a third of the work, and where a rule misjudges a loop.
+ * The longest chunk: a chunk is done by one worker, and does not begin before what is in front of it has been handed
+ * out. So: the moment at which the chunk with the most work began, or the work in front of it shared evenly, whichever
+ * is earlier, plus the work of the chunk. It matters where one iteration has a third of the work, and where a rule
+ * misjudges a loop.
  *
  * The works with "share" in their names compare with work/p alone.
  */
@@ -117,7 +119,8 @@ static double bound(const ramp_state *state, double speed)
     return chunk > share && !state->to_share ? chunk : share;
 }
 
-/* A loop takes about 10 ms with two workers; the median of a few says more than one that takes as long as all of them. */
+/* A loop takes about 10 ms with two workers; the median of a few says more than one that takes as long as all of
+ * them. */
 static double pass_ramp(void *arg)
 {
     ramp_state *state = arg;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Shapes ------------------------------------------------------------------------------------------------------- */
+/* ---- Shapes ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t mixed(uint64_t x)
 {
@@ -60,8 +60,8 @@ static volatile uint64_t nothing; /* 0, which compilers do not know */
 
 static __thread uint64_t latest; /* what this thread's last iteration came to */
 
-/* Waits for `last`, what the iteration before it came to, in a chunk before perhaps. Otherwise the processor would do several short iterations at once,
- * and time would not be in proportion to steps. */
+/* Waits for `last`, what the iteration before it came to, in a chunk before perhaps. Otherwise the processor would do
+ * several short iterations at once, and time would not be in proportion to steps. */
 static uint64_t iteration(const uneven_loop *loop, size_t i, uint64_t last)
 {
     if (loop->words)
@@ -150,7 +150,7 @@ void uneven_verify(uneven_loop *loop)
     memset(loop->result, 0, loop->n * sizeof *loop->result);
 }
 
-/* ---- Speed -------------------------------------------------------------------------------------------------------- */
+/* ---- Speed ------------------------------------------------------------------------------------------------------- */
 
 typedef struct thread_share {
     const uneven_loop *loop;

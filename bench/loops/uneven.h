@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loops whose iterations differ. The work of an iteration is a counted number of steps, each a multiplication and an addition
- * that wait for the step before: so it does not depend on a clock, and hardly on what the other thread of the same core does.
+ * Loops whose iterations differ. The work of an iteration is a counted number of steps, each a multiplication and an
+ * addition that wait for the step before: so it does not depend on a clock, and hardly on what the other thread of the
+ * same core does.
  */
 #ifndef BENCH_UNEVEN_H
 #define BENCH_UNEVEN_H
@@ -48,10 +49,10 @@ void uneven_do(uneven_loop *loop, size_t lo, size_t hi);
 /* Tells bench_bad if some iteration has not been done exactly once since the last call. */
 void uneven_verify(uneven_loop *loop);
 
-/* How many steps per nanosecond `threads` threads do together, each of which does its share of the loop's iterations on a
- * processor of its own and never waits for another: of the heavy iteration of ONE each one does an equal part. The speed of each
- * thread is its steps divided by its time. With more threads than processors it is measured with as many as those.
- * `fraction`: of the iterations, 1 in so many. */
+/* How many steps per nanosecond `threads` threads do together, each of which does its share of the loop's iterations on
+ * a processor of its own and never waits for another: of the heavy iteration of ONE each one does an equal part. The
+ * speed of each thread is its steps divided by its time. With more threads than processors it is measured with as many
+ * as those. `fraction`: of the iterations, 1 in so many. */
 double uneven_speed(const uneven_loop *loop, int threads, unsigned fraction);
 
 /* The processors that this process may use. */

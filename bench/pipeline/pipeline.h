@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * 2^20 tokens through eight serial stages, eight tokens at a time. A stage counts its tokens in a cell of its own, and notes
- * whether they came in their order.
+ * 2^20 tokens through eight serial stages, eight tokens at a time. A stage counts its tokens in a cell of its own, and
+ * notes whether they came in their order.
  */
 #ifndef BENCH_PIPELINE_H
 #define BENCH_PIPELINE_H

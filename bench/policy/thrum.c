@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a policy itself takes: nanoseconds of processor time for pushing a job, popping one and telling that it is done, on a machine of
- * tables. 8 processors' workers and four devices with 4 each make five memory nodes; jobs are in ten buckets, read two
- * pieces of data and write a third. A thousand jobs wait all the time, and whoever comes next is drawn.
+ * What a policy itself takes: nanoseconds of processor time for pushing a job, popping one and telling that it is done,
+ * on a machine of tables. 8 processors' workers and four devices with 4 each make five memory nodes; jobs are in ten
+ * buckets, read two pieces of data and write a third. A thousand jobs wait all the time, and whoever comes next is
+ * drawn.
  */
 #include "../common/runner.h"
 
@@ -39,7 +40,7 @@ static machine *of(const thrum_world *world)
     return (machine *)(uintptr_t)world;
 }
 
-/* ---- What a policy asks ------------------------------------------------------------------------------------------- */
+/* ---- What a policy asks ------------------------------------------------------------------------------------------ */
 
 static double now(const thrum_world *world)
 {
@@ -104,7 +105,7 @@ static void wake(const thrum_world *world, int worker)
     (void)world, (void)worker;
 }
 
-/* ---- The machine -------------------------------------------------------------------------------------------------- */
+/* ---- The machine ------------------------------------------------------------------------------------------------- */
 
 static void kernel(const thrum_buffer *buffers, const void *arg)
 {
@@ -151,7 +152,7 @@ static void make_world(machine *m)
     }
 }
 
-/* ---- Turns -------------------------------------------------------------------------------------------------------- */
+/* ---- Turns ------------------------------------------------------------------------------------------------------- */
 
 static void push(machine *m)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Steps of a five-point stencil over blocks of a grid. thrum.c runs them pipelined, with no barrier between steps; seq.c is
- * thrum as well, with a barrier behind each step. In the uneven one, each step has a block that takes eight times as long.
+ * Steps of a five-point stencil over blocks of a grid. thrum.c runs them pipelined, with no barrier between steps;
+ * seq.c is thrum as well, with a barrier behind each step. In the uneven one, each step has a block that takes eight
+ * times as long.
  */
 #ifndef BENCH_STENCIL_H
 #define BENCH_STENCIL_H

@@ -44,12 +44,12 @@ struct thrum_codelet {
     bool (*can_run)(const thrum_place *place, const void *arg); /* NULL: wherever there is an implementation */
     enum thrum_model_kind model;
     double (*seconds)(const thrum_place *place, const thrum_buffer *buffers, int count, const void *arg);
-    /* How much work it is, in units of which workers do so many a second, for descriptions of machines (machine.h); shapes are in
-     * `buffers`, whose ptr is NULL. NULL: its bytes. */
+    /* How much work it is, in units of which workers do so many a second, for descriptions of machines (machine.h);
+     * shapes are in `buffers`, whose ptr is NULL. NULL: its bytes. */
     double (*work)(const thrum_buffer *buffers, int count, const void *arg);
 };
 
-/* ---- Items -------------------------------------------------------------------------------------------------------- */
+/* ---- Items ------------------------------------------------------------------------------------------------------- */
 
 /* What a task is made of besides its codelet: accesses, in the order in which the kernel sees them, and settings. */
 typedef struct thrum_item {
@@ -86,9 +86,9 @@ enum thrum_item_kind {
 #define THRUM_ARG(variable) THRUM_ITEM_(THRUM_ITEM_ARG, 0, &(variable), sizeof(variable))
 #define THRUM_ARG_BYTES(ptr, bytes) THRUM_ITEM_(THRUM_ITEM_ARG, 0, (ptr), (bytes))
 
-/* How urgent, any number, more is more; policies that know priorities go by it (built-in stealing: only by its sign). Which
- * bucket, for policies that have them. A name for messages, pictures and traces instead of the codelet's; not copied. The only
- * worker that may run it. Nothing, where there is nothing else to say. */
+/* How urgent, any number, more is more; policies that know priorities go by it (built-in stealing: only by its sign).
+ * Which bucket, for policies that have them. A name for messages, pictures and traces instead of the codelet's; not
+ * copied. The only worker that may run it. Nothing, where there is nothing else to say. */
 enum { THRUM_NO_BUCKET = -1 }; /* what a task has that was given none */
 #define THRUM_PRIORITY(number) THRUM_ITEM_(THRUM_ITEM_PRIORITY, (number), 0, 0)
 #define THRUM_BUCKET(number) THRUM_ITEM_(THRUM_ITEM_BUCKET, (number), 0, 0)
@@ -101,14 +101,14 @@ enum { THRUM_NO_BUCKET = -1 }; /* what a task has that was given none */
 #define THRUM_ITEM_COUNT_(...) (sizeof THRUM_ITEMS_(__VA_ARGS__) / sizeof(thrum_item))
 #endif
 
-/* ---- Codelets as tasks of a graph --------------------------------------------------------------------------------- */
+/* ---- Codelets as tasks of a graph -------------------------------------------------------------------------------- */
 
-/* A task of a graph that runs a codelet on data: thrum_codelet_task(graph, &codelet, THRUM_R(a), THRUM_RW(b)). Where it runs is
- * up to the executor's policy, and data is brought to it; its order is that of the graph's edges alone, so it can be in a loop
- * of conditions, in a module, in a pipelined run. Tasks that use the same handle must be ordered by edges, unless all of them
- * read: what is found in use at once fails the run, naming both tasks. (On an executor with neither policy nor devices nobody
- * looks.) REDUX and COMMUTE are for flows. Flows that use the same handles must be waited for before the graph runs.
- * NULL on failure, and the graph keeps the error. */
+/* A task of a graph that runs a codelet on data: thrum_codelet_task(graph, &codelet, THRUM_R(a), THRUM_RW(b)). Where it
+ * runs is up to the executor's policy, and data is brought to it; its order is that of the graph's edges alone, so it
+ * can be in a loop of conditions, in a module, in a pipelined run. Tasks that use the same handle must be ordered by
+ * edges, unless all of them read: what is found in use at once fails the run, naming both tasks. (On an executor with
+ * neither policy nor devices nobody looks.) REDUX and COMMUTE are for flows. Flows that use the same handles must be
+ * waited for before the graph runs. NULL on failure, and the graph keeps the error. */
 THRUM_API thrum_task *thrum_codelet_task_items(thrum_graph *graph, const thrum_codelet *codelet,
                                                const thrum_item *items, size_t count);
 #ifndef __cplusplus
@@ -117,12 +117,14 @@ THRUM_API thrum_task *thrum_codelet_task_items(thrum_graph *graph, const thrum_c
 #endif
 
 /* From the graph's next run on, its codelet tasks that were made with `recorded` use `data` instead, which has the same
- * layout, extents and element size (else THRUM_EINVAL) and belongs to the same executor. Binding a handle to itself undoes it. */
+ * layout, extents and element size (else THRUM_EINVAL) and belongs to the same executor. Binding a handle to itself
+ * undoes it. */
 THRUM_API int thrum_graph_bind(thrum_graph *graph, thrum_data *recorded, thrum_data *data);
 
-/* ---- Performance models ------------------------------------------------------------------------------------------- */
+/* ---- Performance models ------------------------------------------------------------------------------------------ */
 
-/* What has been measured of one codelet on one kind of worker with one footprint (a number that stands for the shapes). */
+/* What has been measured of one codelet on one kind of worker with one footprint (a number that stands for the
+ * shapes). */
 typedef struct thrum_model_row {
     const char *codelet;
     enum thrum_arch arch;
@@ -132,9 +134,10 @@ typedef struct thrum_model_row {
     double mean, deviation;  /* seconds */
 } thrum_model_row;
 
-/* Calls `visit` for each row that is known in this process or was kept on disk (THRUM_MODELS) when it was first asked for, by
- * codelet, kind of worker and size. Returns how many, or an error. Models by size have a row for each class of sizes, whose
- * footprint is a small number; what is told by functions has no rows. With less than 8 samples nothing is expected yet. */
+/* Calls `visit` for each row that is known in this process or was kept on disk (THRUM_MODELS) when it was first asked
+ * for, by codelet, kind of worker and size. Returns how many, or an error. Models by size have a row for each class of
+ * sizes, whose footprint is a small number; what is told by functions has no rows. With less than 8 samples nothing is
+ * expected yet. */
 typedef void thrum_model_fn(const thrum_model_row *row, void *arg);
 THRUM_API int thrum_models_visit(thrum_model_fn *visit, void *arg);
 

@@ -11,28 +11,31 @@
  *     thrum_for(NULL, 0, n, scale, array);
  *     thrum_for(NULL, 0, n, scale, array, .schedule = THRUM_FAC2, .least = 16);
  *
- * schedule.h lists the rules. Without one it is THRUM_STEAL: each worker begins with a block of its own, and whoever has none
- * left takes half of what another one has; that is never far from the best. THRUM_AUTO tries rules out, over repeated executions
- * of the loop, and keeps to the fastest. THRUM_RUNTIME takes what the environment says (THRUM_SCHEDULE=fac2,16).
+ * schedule.h lists the rules. Without one it is THRUM_STEAL: each worker begins with a block of its own, and whoever
+ * has none left takes half of what another one has; that is never far from the best. THRUM_AUTO tries rules out, over
+ * repeated executions of the loop, and keeps to the fastest. THRUM_RUNTIME takes what the environment says
+ * (THRUM_SCHEDULE=fac2,16).
  *
- * A loop may be called anywhere: outside tasks, in tasks, in the body of another loop. Called in a task of the executor, or in
- * any task with NULL, it takes part in the calling task, as algorithms do (algorithm.h): its errors are the task's run's. Loops
- * know nothing of each other: any number may run at once, nested or side by side, each with a schedule of its own. The p of
- * the rules is the number of the executor's workers (in a task of another domain: of that domain's).
+ * A loop may be called anywhere: outside tasks, in tasks, in the body of another loop. Called in a task of the
+ * executor, or in any task with NULL, it takes part in the calling task, as algorithms do (algorithm.h): its errors are
+ * the task's run's. Loops know nothing of each other: any number may run at once, nested or side by side, each with a
+ * schedule of its own. The p of the rules is the number of the executor's workers (in a task of another domain: of that
+ * domain's).
  *
- * **What is measured.** Rules that need the mean, the deviation or the cost of handing out a chunk are given them, or they are
- * measured, in earlier executions of the same loop; the first one goes by FAC2, and so does any loop whose iterations have taken
- * no time at all so far. The weights of WF and AWF are measured in the same way. "The same loop" is the place of the call in the source,
- * unless `site` names it; with another body or another number of workers it is another one. 4096 such places are kept.
+ * **What is measured.** Rules that need the mean, the deviation or the cost of handing out a chunk are given them, or
+ * they are measured, in earlier executions of the same loop; the first one goes by FAC2, and so does any loop whose
+ * iterations have taken no time at all so far. The weights of WF and AWF are measured in the same way. "The same loop"
+ * is the place of the call in the source, unless `site` names it; with another body or another number of workers it is
+ * another one. 4096 such places are kept.
  *
- * **How chunks are taken.** STEAL, STAT and SS: from the worker's own block, without a read-modify-write; who has none left comes
- * and takes half of what is left of another's (SS: so any idle worker gets any iteration that has not begun; STAT: whole blocks
- * that nobody has begun). Rules whose sizes follow from the number of the request or from what is left take one atomic operation
- * a chunk. WF, AWF, AF and BOLD take a short lock.
+ * **How chunks are taken.** STEAL, STAT and SS: from the worker's own block, without a read-modify-write; who has none
+ * left comes and takes half of what is left of another's (SS: so any idle worker gets any iteration that has not begun;
+ * STAT: whole blocks that nobody has begun). Rules whose sizes follow from the number of the request or from what is
+ * left take one atomic operation a chunk. WF, AWF, AF and BOLD take a short lock.
  *
- * **Errors.** 0 or the first error: hi < lo, no body, numbers that make no sense, a technique that is none, weights whose sum is not
- * the number of workers. A body fails with `thrum_fail`: chunks that have not begun are left out. A loop without iterations is
- * none to do, and no error.
+ * **Errors.** 0 or the first error: hi < lo, no body, numbers that make no sense, a technique that is none, weights
+ * whose sum is not the number of workers. A body fails with `thrum_fail`: chunks that have not begun are left out. A
+ * loop without iterations is none to do, and no error.
  */
 #ifndef THRUM_LOOP_H
 #define THRUM_LOOP_H
@@ -71,8 +74,8 @@ typedef struct thrum_loop {
 
 /* What the macros below call. */
 THRUM_API int thrum_loop_run(const thrum_loop *loop);
-/* The loop as a task of a graph; `executor` does not count. The struct is copied, what it points to must live as long as the
- * graph may run. NULL on failure, and the graph keeps the error. */
+/* The loop as a task of a graph; `executor` does not count. The struct is copied, what it points to must live as long
+ * as the graph may run. NULL on failure, and the graph keeps the error. */
 THRUM_API thrum_task *thrum_loop_task_new(thrum_graph *graph, const thrum_loop *loop);
 
 #define THRUM__TEXT(x) #x
@@ -88,9 +91,9 @@ THRUM_API thrum_task *thrum_loop_task_new(thrum_graph *graph, const thrum_loop *
 #define thrum_for_task_new(graph, ...)                                                                                 \
     thrum_loop_task_new((graph), &(thrum_loop){NULL, __VA_ARGS__, .here_ = THRUM__HERE})
 
-/* thrum_for_reduce(executor, lo, hi, map, combine, ctx, result, size [, .schedule = ...] ...)
- * map(lo, hi, into, ctx) writes what a chunk amounts to; combine(into, from, ctx) adds one to another; in the end all of it is
- * added to *result, a value of `size` bytes. Chunks are combined in the order in which they happen to be done, so the operator
+/* thrum_for_reduce(executor, lo, hi, map, combine, ctx, result, size [, .schedule = ...] ...) map(lo, hi, into, ctx)
+ * writes what a chunk amounts to; combine(into, from, ctx) adds one to another; in the end all of it is added to
+ * *result, a value of `size` bytes. Chunks are combined in the order in which they happen to be done, so the operator
  * must be commutative too, and sums of floating-point numbers may differ in their last digits from run to run;
  * thrum_transform_reduce (algorithm.h) gives the same each time. */
 #define thrum_for_reduce(executor_, lo_, hi_, map_, combine_, ctx_, result_, ...)                                      \
@@ -110,8 +113,8 @@ THRUM_END_C
 
 #ifdef __cplusplus
 
-/* The same for C++, where options are set in a thrum_loop: `thrum_loop o = {}; o.schedule = THRUM_FAC2;`. The place in the
- * source is then known by the body alone. */
+/* The same for C++, where options are set in a thrum_loop: `thrum_loop o = {}; o.schedule = THRUM_FAC2;`. The place in
+ * the source is then known by the body alone. */
 inline int thrum_for(thrum_executor *executor, size_t lo, size_t hi, thrum_each_fn *body, void *ctx,
                      thrum_loop options = thrum_loop())
 {

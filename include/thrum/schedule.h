@@ -15,8 +15,8 @@
  * A schedule is used by one thread at a time. Schedules are independent of each other.
  *
  * Letters used below: n iterations, p workers, R iterations not handed out yet, mu and sigma the mean and the standard
- * deviation of an iteration's time, h what handing out one chunk costs. Each size is finally brought between `least` (or R,
- * if that is less) and R.
+ * deviation of an iteration's time, h what handing out one chunk costs. Each size is finally brought between `least`
+ * (or R, if that is less) and R.
  */
 #ifndef THRUM_SCHEDULE_H
 #define THRUM_SCHEDULE_H
@@ -29,7 +29,7 @@
 THRUM_BEGIN_C
 
 typedef enum thrum_technique {
-    THRUM_STEAL, /* a block of n/p for each worker, taken in small chunks; who has none left takes half of another's rest */
+    THRUM_STEAL, /* a block of n/p for each worker, in small chunks; who has none left takes half of another's rest */
     THRUM_STAT,  /* one block of n/p for each worker, and nothing else; looks at no least size */
     THRUM_SS,    /* self scheduling: one iteration at a time */
     THRUM_FSC,   /* fixed-size chunking: a size from n, p, sigma and h; needs p > 1, sigma > 0, h > 0 */
@@ -65,8 +65,9 @@ THRUM_API const char *thrum_technique_name(thrum_technique technique);
 /* One line about it; NULL if it is none. */
 THRUM_API const char *thrum_technique_text(thrum_technique technique);
 
-/* Reads "fac2" or "fac2,16": a technique, in any case, with "-" or "_" or nothing between its letters, and the least size of
- * a chunk (*least is 0 without one). RUNTIME is none of the names. Otherwise THRUM_EINVAL and a sentence with the right names. */
+/* Reads "fac2" or "fac2,16": a technique, in any case, with "-" or "_" or nothing between its letters, and the least
+ * size of a chunk (*least is 0 without one). RUNTIME is none of the names. Otherwise THRUM_EINVAL and a sentence with
+ * the right names. */
 THRUM_API int thrum_schedule_parse(const char *text, thrum_technique *technique, size_t *least);
 
 /* What a rule may need to know of the loop. Zero: not known, or the default. */
@@ -101,28 +102,29 @@ typedef struct thrum_chunk {
     uint64_t begin, size;
 } thrum_chunk;
 
-/* NULL with a sentence: something that the technique needs is missing, negative, infinite or not a number, weights do not
- * sum up, p = 0, n beyond 2^63 - 1, no memory. n = 0 is a loop without chunks. */
+/* NULL with a sentence: something that the technique needs is missing, negative, infinite or not a number, weights do
+ * not sum up, p = 0, n beyond 2^63 - 1, no memory. n = 0 is a loop without chunks. */
 THRUM_API thrum_schedule *thrum_schedule_new(thrum_technique technique, const thrum_loop_facts *facts);
 THRUM_API void thrum_schedule_free(thrum_schedule *schedule);
 
 /* Back to the beginning, with what the workers have shown so far forgotten; as good as a new one and cheaper. */
 THRUM_API void thrum_schedule_restart(thrum_schedule *schedule);
 
-/* The next chunk for `worker` (0 to p - 1), who asks at the time `now` (BOLD alone looks at it; its times do not go back).
- * 0: there is none for this worker any more, or there is no such worker. Chunks of all rules but STAT and STEAL are handed out
- * from 0 to n without gaps. */
+/* The next chunk for `worker` (0 to p - 1), who asks at the time `now` (BOLD alone looks at it; its times do not go
+ * back). 0: there is none for this worker any more, or there is no such worker. Chunks of all rules but STAT and STEAL
+ * are handed out from 0 to n without gaps. */
 THRUM_API int thrum_schedule_next(thrum_schedule *schedule, uint32_t worker, double now, thrum_chunk *chunk);
 
-/* The worker has done a chunk of so many iterations in `time`; asking for it took `cost` besides. Times that are negative or
- * no numbers, and chunks of 0 or more than n iterations, are ignored. A worker whose chunks took no time at all has shown nothing yet: AWF-B to E go on with its weight
- * as given, AF counts it as the mean of the others. */
+/* The worker has done a chunk of so many iterations in `time`; asking for it took `cost` besides. Times that are
+ * negative or no numbers, and chunks of 0 or more than n iterations, are ignored. A worker whose chunks took no time at
+ * all has shown nothing yet: AWF-B to E go on with its weight as given, AF counts it as the mean of the others. */
 THRUM_API void thrum_schedule_finished(thrum_schedule *schedule, uint32_t worker, uint64_t iterations, double time,
                                        double cost);
 
-/* AWF: weights from what workers have shown over several executions ("time steps") of one loop. In step s = 1, 2, ... worker
- * i did iterations[i] in times[i]; `sums` are 2 p numbers, 0 at first, in which the steps are summed up; weights[i] becomes
- * the weight for the next step. A worker that has done nothing yet, or took no time, has the weight 1; the sum is p. */
+/* AWF: weights from what workers have shown over several executions ("time steps") of one loop. In step s = 1, 2, ...
+ * worker i did iterations[i] in times[i]; `sums` are 2 p numbers, 0 at first, in which the steps are summed up;
+ * weights[i] becomes the weight for the next step. A worker that has done nothing yet, or took no time, has the weight
+ * 1; the sum is p. */
 THRUM_API void thrum_awf_step(double *sums, uint32_t workers, uint32_t step, const uint64_t *iterations,
                               const double *times, double *weights);
 

@@ -14,8 +14,8 @@
  *     }
  *
  * A join runs the scope's own children; when one was stolen it helps the thief with what descends from that child; when
- * there is nothing of that kind it parks and a stand-in thread may take its place. It never runs unrelated work; an open
- * join does.
+ * there is nothing of that kind it parks and a stand-in thread may take its place. It never runs unrelated work; an
+ * open join does.
  *
  * Scopes nest on the stack of their thread. A function that would be called with too little of it left is not: what it
  * descends from fails with THRUM_ELIMIT. The executor's threads have room for some 200,000 levels (THRUM_STACK_MB).
@@ -55,8 +55,8 @@ THRUM_API void thrum_spawn_copy(thrum_scope *scope, thrum_scope_fn *fn, const vo
  * the scope fails with THRUM_ENOMEM. An error of the graph is an error of the scope. */
 THRUM_API thrum_graph *thrum_scope_graph(thrum_scope *scope, const char *name);
 
-/* What is spawned from now on is not joined here but at the end of the run of the graph (or of thrum_scope_run) that the
- * scope belongs to; its arguments must live that long (thrum_spawn_copy sees to it), and its errors go to the run.
+/* What is spawned from now on is not joined here but at the end of the run of the graph (or of thrum_scope_run) that
+ * the scope belongs to; its arguments must live that long (thrum_spawn_copy sees to it), and its errors go to the run.
  * THRUM_EINVAL in a scope that is not part of a run. */
 THRUM_API int thrum_scope_detach(thrum_scope *scope);
 
@@ -64,20 +64,20 @@ THRUM_API int thrum_scope_detach(thrum_scope *scope);
  * one is part of; children that had not started by then were not run. */
 THRUM_API int thrum_join(thrum_scope *scope);
 
-/* The same, but open to other work: while it would park because a child was stolen and there is nothing to help with, it
- * runs whatever else the executor has, unrelated tasks and functions, and parks when there is nothing at all. So the worker is
- * not lost while it waits, and mostly needs no stand-in. The price: that work runs on top of the caller, on its stack, and
- * the join returns only when it has ended, however long that takes; if the caller holds a lock that the other work wants, or
- * the other work waits for something that the caller has yet to do, they wait for each other for ever (except that waiting
- * for the caller's own run returns THRUM_EDEADLOCK). Such work on top of such work is bounded: 32 levels, and not with less
- * than a quarter of the stack left; beyond that it is thrum_join. What was spawned into the scope joins its own children as
- * ever. */
+/* The same, but open to other work: while it would park because a child was stolen and there is nothing to help with,
+ * it runs whatever else the executor has, unrelated tasks and functions, and parks when there is nothing at all. So the
+ * worker is not lost while it waits, and mostly needs no stand-in. The price: that work runs on top of the caller, on
+ * its stack, and the join returns only when it has ended, however long that takes; if the caller holds a lock that the
+ * other work wants, or the other work waits for something that the caller has yet to do, they wait for each other for
+ * ever (except that waiting for the caller's own run returns THRUM_EDEADLOCK). Such work on top of such work is
+ * bounded: 32 levels, and not with less than a quarter of the stack left; beyond that it is thrum_join. What was
+ * spawned into the scope joins its own children as ever. */
 THRUM_API int thrum_join_open(thrum_scope *scope);
 
 /* Runs fn in a scope on the executor and waits for it and for everything it spawned. */
 THRUM_API int thrum_scope_run(thrum_executor *ex, thrum_scope_fn *fn, void *arg);
 
-/* ---- The layout that the inline functions share with the library. Not for use by name. ---------------------------- */
+/* ---- The layout that the inline functions share with the library. Not for use by name. --------------------------- */
 
 /* What a scope's tasks have in common: whether they may go on, and their first error. */
 typedef struct thrum__root {

@@ -99,10 +99,10 @@ void thrum__pages_free(void *memory, size_t size)
         munmap(memory, size);
 }
 
-/* ---- Arrays ------------------------------------------------------------------------------------------------------- */
+/* ---- Arrays ------------------------------------------------------------------------------------------------------ */
 
-/* What is kept: an address each, with the size in units of HUGE in the bits that are zero in it. Who exchanges a word for
- * 0 owns the memory: acquire, with the release of who put it there. */
+/* What is kept: an address each, with the size in units of HUGE in the bits that are zero in it. Who exchanges a word
+ * for 0 owns the memory: acquire, with the release of who put it there. */
 enum { KEPT_PLACES = 32, KEPT_MOST = (64 << 20) / HUGE };
 static _Atomic uintptr_t kept[KEPT_PLACES];
 

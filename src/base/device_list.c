@@ -63,7 +63,7 @@ static bool is_key(struct span span)
     return point + 1 < span.end && is_word((struct span){span.begin, point});
 }
 
-/* ---- Settings ------------------------------------------------------------------------------------------------------ */
+/* ---- Settings ---------------------------------------------------------------------------------------------------- */
 
 static int no_setting(struct span span)
 {
@@ -101,7 +101,7 @@ bool thrum__setting_next(const char **rest, thrum__setting *setting, int *err)
     return !*err;
 }
 
-/* ---- The list ------------------------------------------------------------------------------------------------------ */
+/* ---- The list ---------------------------------------------------------------------------------------------------- */
 
 /* Names the place: which device, and where in the text it begins. The last sentence says what is wrong. */
 static int wrong_at(const char *text, const char *place)

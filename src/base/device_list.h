@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The text that says which devices there are, "cpu:2,emu:3;memory=64MiB;link=2GB/s" (see thrum/device.h), taken apart. Which
- * kinds exist and which settings they have is the caller's business.
+ * The text that says which devices there are, "cpu:2,emu:3;memory=64MiB;link=2GB/s" (see thrum/device.h), taken apart.
+ * Which kinds exist and which settings they have is the caller's business.
  *
  * Spaces may stand around kinds, counts, keys and values.
  */
@@ -25,12 +25,13 @@ typedef struct thrum__device_list {
     thrum__device_entry entries[];
 } thrum__device_list;
 
-/* 0, or THRUM_EOPTION with a sentence that names the place in the text, or THRUM_ENOMEM. One kind may come several times. */
+/* 0, or THRUM_EOPTION with a sentence that names the place in the text, or THRUM_ENOMEM. One kind may come several
+ * times. */
 int thrum__device_list_parse(const char *text, thrum__device_list **list);
 void thrum__device_list_free(thrum__device_list *list); /* NULL does nothing */
 
-/* Settings, one after the other: while (thrum__setting_next(&rest, &setting, &err)) ... False at the end, with *err 0, and for
- * what is no setting, with THRUM_EOPTION and a sentence. */
+/* Settings, one after the other: while (thrum__setting_next(&rest, &setting, &err)) ... False at the end, with *err 0,
+ * and for what is no setting, with THRUM_EOPTION and a sentence. */
 typedef struct thrum__setting {
     char key[THRUM__KEY_LENGTH], value[THRUM__VALUE_LENGTH];
 } thrum__setting;

@@ -92,9 +92,9 @@ void thrum__on_cancelled(thrum__cancelled_fn *fn)
 }
 
 /* Two tasks may fail at once: the exchange of `code` decides whose error it is, and only the winner writes `message`.
- * The release lets whoever reads the message (thrum__root_text) see its characters. For tasks that start `attention` needs
- * no order: one that starts a moment later than it could have known is one that had started. Those that wait are told, by a
- * function that was set before anything could run. */
+ * The release lets whoever reads the message (thrum__root_text) see its characters. For tasks that start `attention`
+ * needs no order: one that starts a moment later than it could have known is one that had started. Those that wait are
+ * told, by a function that was set before anything could run. */
 void thrum__root_fail(thrum__root *root, int code, const char *text)
 {
     int32_t none = 0;

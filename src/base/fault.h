@@ -44,7 +44,8 @@ int thrum__vfault(int code, const char *format, va_list args);
 const char *thrum__last_fault(void);
 int thrum__last_code(void);
 
-/* Keeps `code` and a copy of `text` if it is the root's first error, and cancels what belongs to the root. Any thread. */
+/* Keeps `code` and a copy of `text` if it is the root's first error, and cancels what belongs to the root. Any
+ * thread. */
 void thrum__root_fail(thrum__root *root, int code, const char *text);
 /* From now on `fn` is called, once for each root, when that has been cancelled: for tasks of it that wait and would not
  * notice. Before the first executor. */

@@ -11,8 +11,9 @@ static size_t least_of(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* How many letters must be added, left out, changed or swapped with their neighbour to get from one word to the other. Row i holds
- * the distances of the first i letters of `from` to all beginnings of `to`; three of them are needed at a time. */
+/* How many letters must be added, left out, changed or swapped with their neighbour to get from one word to the other.
+ * Row i holds the distances of the first i letters of `from` to all beginnings of `to`; three of them are needed at a
+ * time. */
 static size_t distance(const char *from, const char *to)
 {
     size_t rows[3][LONGEST_WORD + 1], width = strlen(to), i = 0;

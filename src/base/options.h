@@ -32,8 +32,8 @@ enum thrum__option_id {
 /* The value in force as text; never NULL. */
 const char *thrum__option_text(enum thrum__option_id id);
 
-/* Checks `value` as if it were the option's: 0 or THRUM_EOPTION with a sentence. A number goes to *number if that is not
- * NULL; "auto" gives -1. For an option of words, *number is the position of the word. */
+/* Checks `value` as if it were the option's: 0 or THRUM_EOPTION with a sentence. A number goes to *number if that is
+ * not NULL; "auto" gives -1. For an option of words, *number is the position of the word. */
 int thrum__option_parse(enum thrum__option_id id, const char *value, int64_t *number);
 
 /* The number of the option's value in force; only after thrum_options_check said that all is well. */

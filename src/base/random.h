@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A small fast generator (xorshift64*), for picking victims: quality beyond "not the same order each time" is not needed.
+ * A small fast generator (xorshift64*), for picking victims: quality beyond "not the same order each time" is not
+ * needed.
  */
 #ifndef THRUM_BASE_RANDOM_H
 #define THRUM_BASE_RANDOM_H

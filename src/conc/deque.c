@@ -89,10 +89,10 @@ static uintptr_t race_for_last(thrum__deque *deque, int64_t number)
 
 /* Everything is shown; `b` is the newest number. Lowers shown to take back b and perhaps more.
  *
- * The store to shown and the load of top are sequentially consistent, as are the loads of top and shown and the exchange of
- * top in a thief. A thief that takes number n has read top as n and then a shown above n. If it read shown before it was
- * lowered, it read top before that too, so the load of top below gives n or more. So of the words that are no longer
- * shown only number t is at risk, and it stays shown, unless it is the very word that is wanted. */
+ * The store to shown and the load of top are sequentially consistent, as are the loads of top and shown and the
+ * exchange of top in a thief. A thief that takes number n has read top as n and then a shown above n. If it read shown
+ * before it was lowered, it read top before that too, so the load of top below gives n or more. So of the words that
+ * are no longer shown only number t is at risk, and it stays shown, unless it is the very word that is wanted. */
 static uintptr_t take_back(thrum__deque *deque, int64_t b, bool half)
 {
     int64_t t = atomic_load_explicit(&deque->top, memory_order_relaxed);

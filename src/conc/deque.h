@@ -5,19 +5,20 @@
  *      top              shown             bottom
  *       | can be taken    | the owner's own  |
  *
- * The part from top to shown is Chase and Lev's deque ("Dynamic circular work-stealing deque", SPAA 2005), with shown in
- * the place of their bottom and orders after Lê, Pop, Cohen and Zappa Nardelli (PPoPP 2013); where they use fences, this
- * uses sequentially consistent accesses, which say the same of the same variables and which ThreadSanitizer understands.
- * The part from shown to bottom is a stack that nobody else touches: pushing and popping there takes no read-modify-write
- * and no fence. (A deque that is split this way: van Dijk and van de Pol, "Lace", 2014; Acar, Charguéraud and Rainey,
- * PPoPP 2013. What is new here is that the rest can be had while the owner is away: see exec/door.c.)
+ * The part from top to shown is Chase and Lev's deque ("Dynamic circular work-stealing deque", SPAA 2005), with shown
+ * in the place of their bottom and orders after Lê, Pop, Cohen and Zappa Nardelli (PPoPP 2013); where they use fences,
+ * this uses sequentially consistent accesses, which say the same of the same variables and which ThreadSanitizer
+ * understands. The part from shown to bottom is a stack that nobody else touches: pushing and popping there takes no
+ * read-modify-write and no fence. (A deque that is split this way: van Dijk and van de Pol, "Lace", 2014; Acar,
+ * Charguéraud and Rainey, PPoPP 2013. What is new here is that the rest can be had while the owner is away: see
+ * exec/door.c.)
  *
  * Roles
  *   The owner (names end in _owner) pushes and pops at the bottom.
- *   Any number of thieves take from the top. A thief works in two steps, so that it can get ready for what it is about to
- *   take: `peek` reads the oldest word, `take` gets it if it is still there.
- *   Whoever holds the door (names end in _locked; the caller sees to it that there is one at a time) moves shown. If that
- *   is not the owner, it must first put up the bar and pass a heavy barrier (sys/barrier.h).
+ *   Any number of thieves take from the top. A thief works in two steps, so that it can get ready for what it is about
+ *   to take: `peek` reads the oldest word, `take` gets it if it is still there.
+ *   Whoever holds the door (names end in _locked; the caller sees to it that there is one at a time) moves shown. If
+ *   that is not the owner, it must first put up the bar and pass a heavy barrier (sys/barrier.h).
  *
  * The bar is what the owner compares with before it takes a word as its own: shown, or THRUM__DEQUE_ASK, above all
  * numbers, when the owner is to hold the door for every word. Anybody may put it up.
@@ -88,7 +89,8 @@ static inline bool thrum__deque_push_owner(thrum__deque *deque, uintptr_t word)
  *
  * Lowering bottom and then looking at the bar is one half of Dekker's pattern; putting up the bar, passing the heavy
  * barrier and then looking at bottom is the other. So either the owner sees the bar, or the holder of the door sees the
- * lowered bottom and leaves that word to the owner. Release: the holder reads bottom, and with it all that came before. */
+ * lowered bottom and leaves that word to the owner. Release: the holder reads bottom, and with it all that came
+ * before. */
 static inline uintptr_t thrum__deque_pop_owner(thrum__deque *deque, int64_t base, bool *ask)
 {
     int64_t b = atomic_load_explicit(&deque->bottom, memory_order_relaxed) - 1;
@@ -135,8 +137,8 @@ static inline int64_t thrum__deque_bottom_owner(const thrum__deque *deque)
     return atomic_load_explicit(&deque->bottom, memory_order_relaxed);
 }
 
-/* The oldest word that is shown, with its number in *number, or 0. The acquire in the load of shown (it is seq_cst) makes
- * the slot and the buffer that the owner wrote before it visible. */
+/* The oldest word that is shown, with its number in *number, or 0. The acquire in the load of shown (it is seq_cst)
+ * makes the slot and the buffer that the owner wrote before it visible. */
 static inline uintptr_t thrum__deque_peek(thrum__deque *deque, int64_t *number)
 {
     int64_t t = atomic_load_explicit(&deque->top, memory_order_seq_cst);
@@ -155,8 +157,8 @@ static inline bool thrum__deque_take(thrum__deque *deque, int64_t number)
                                                    memory_order_relaxed);
 }
 
-/* Glances, as good as old news: whether there is anything, something that anybody can take, something that only the owner
- * can. */
+/* Glances, as good as old news: whether there is anything, something that anybody can take, something that only the
+ * owner can. */
 static inline bool thrum__deque_has_words(const thrum__deque *deque)
 {
     return atomic_load_explicit(&deque->top, memory_order_relaxed) <

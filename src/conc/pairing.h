@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * A pairing heap (Fredman, Sedgewick, Sleator, Tarjan, 1986) of records that are linked by their own fields, two pointers each:
- * nothing is allocated, so adding cannot fail. Adding is O(1), taking O(log n) amortised. Whoever uses it sees to it that one thread
- * does so at a time.
+ * A pairing heap (Fredman, Sedgewick, Sleator, Tarjan, 1986) of records that are linked by their own fields, two
+ * pointers each: nothing is allocated, so adding cannot fail. Adding is O(1), taking O(log n) amortised. Whoever uses
+ * it sees to it that one thread does so at a time.
  *
  * THRUM__PAIRING(heap, node, link, child, set_child, order, sooner) defines
  *
- *   static node *heap_add(order o, node *top, node *one)   the top of the heap with one more; `top` is NULL for an empty one
- *   static node *heap_rest(order o, node *top)             the top of what is left when `top`, which is not NULL, is taken
+ *   static node *heap_add(order o, node *top, node *one)   the top of the heap with one more; an empty one's is NULL
+ *   static node *heap_rest(order o, node *top)             the top of what is left without `top`, not NULL
  *
- * for records with a field `link`, and a place for another pointer that child(node) reads and set_child(node, first) writes.
- * sooner(o, a, b) says whether a comes before b; o is whatever it needs for that.
+ * for records with a field `link`, and a place for another pointer that child(node) reads and set_child(node, first)
+ * writes. sooner(o, a, b) says whether a comes before b; o is whatever it needs for that.
  */
 #ifndef THRUM_CONC_PAIRING_H
 #define THRUM_CONC_PAIRING_H

@@ -2,25 +2,26 @@
  *
  * A range of whole numbers that its owner takes from the front, a few at a time, and that others halve from the back.
  *
- * After the protocol of Cilk's deques (Frigo, Leiserson and Randall, PLDI 1998), with the owner's fence moved to the thieves
- * (sys/barrier.h): taking is a store and a load, stealing half of what is left makes every core pass a barrier. That suits
- * loops: an owner takes millions of times, and is robbed some twenty times, since each time halves what is left.
+ * After the protocol of Cilk's deques (Frigo, Leiserson and Randall, PLDI 1998), with the owner's fence moved to the
+ * thieves (sys/barrier.h): taking is a store and a load, stealing half of what is left makes every core pass a barrier.
+ * That suits loops: an owner takes millions of times, and is robbed some twenty times, since each time halves what is
+ * left.
  *
  * Roles
- *   The owner takes, and fills the range anew when it is empty. Thieves (any thread) steal, one at a time: they hold the
- *   lock. Anybody may look how much is left.
+ *   The owner takes, and fills the range anew when it is empty. Thieves (any thread) steal, one at a time: they hold
+ *   the lock. Anybody may look how much is left.
  *
  * Invariants
- *   1. What is left is front <= i < back. Except while the owner is in between: it raises `front` first, and has taken the
- *      numbers below only if they turn out to be below `back` as well. If not, it settles that under the lock.
- *   2. `back` is lowered by a thief that holds the lock, and raised only by the same thief, on second thoughts, or by the
- *      owner who fills the range, holding the lock too.
+ *   1. What is left is front <= i < back. Except while the owner is in between: it raises `front` first, and has taken
+ *      the numbers below only if they turn out to be below `back` as well. If not, it settles that under the lock.
+ *   2. `back` is lowered by a thief that holds the lock, and raised only by the same thief, on second thoughts, or by
+ *      the owner who fills the range, holding the lock too.
  *
- * Why no number is had twice: the owner raises front to f and then reads back; a thief lowers back to m, passes the heavy
- * barrier and then reads front. If neither saw the other, the barrier would have failed. If the thief sees f > m, it puts back
- * what it found; whether the owner has seen m or the old back, it has numbers below f for sure, or asks for the lock. If the owner
- * sees m < f, it asks for the lock, and finds what the thief has left. All accesses are relaxed: they carry no data but
- * themselves, and the two barriers order them.
+ * Why no number is had twice: the owner raises front to f and then reads back; a thief lowers back to m, passes the
+ * heavy barrier and then reads front. If neither saw the other, the barrier would have failed. If the thief sees f > m,
+ * it puts back what it found; whether the owner has seen m or the old back, it has numbers below f for sure, or asks
+ * for the lock. If the owner sees m < f, it asks for the lock, and finds what the thief has left. All accesses are
+ * relaxed: they carry no data but themselves, and the two barriers order them.
  */
 #ifndef THRUM_CONC_RANGE_H
 #define THRUM_CONC_RANGE_H

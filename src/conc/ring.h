@@ -2,9 +2,9 @@
  *
  * The trace ring: the last events of one worker.
  *
- * One writer, which never waits: when the ring is full the oldest event is overwritten and counted as lost. Readers come
- * when the writer is at rest (the executor is drained), so plain fields do; what orders the two is whatever told the
- * reader that the writer rests.
+ * One writer, which never waits: when the ring is full the oldest event is overwritten and counted as lost. Readers
+ * come when the writer is at rest (the executor is drained), so plain fields do; what orders the two is whatever told
+ * the reader that the writer rests.
  */
 #ifndef THRUM_CONC_RING_H
 #define THRUM_CONC_RING_H

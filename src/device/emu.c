@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- Opening and closing ------------------------------------------------------------------------------------------- */
+/* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
 static int open_links(thrum_device *device)
 {
@@ -44,8 +44,8 @@ static thrum_device *emu_open(int number, const char *settings)
     return device;
 }
 
-/* In the child of a fork the links' threads are not there, and a lock may have been held by one of the parent's: all is left as it
- * is, for the parent's copy to be closed. */
+/* In the child of a fork the links' threads are not there, and a lock may have been held by one of the parent's: all is
+ * left as it is, for the parent's copy to be closed. */
 static void emu_close(thrum_device *device)
 {
     if (!device || device->process != getpid())
@@ -69,7 +69,7 @@ static void emu_describe(const thrum_device *device, thrum_device_info *info)
     snprintf(info->name, sizeof info->name, "emu %d", device->number);
 }
 
-/* ---- Failing ------------------------------------------------------------------------------------------------------- */
+/* ---- Failing ----------------------------------------------------------------------------------------------------- */
 
 static int failed(const thrum_device *device)
 {
@@ -86,7 +86,7 @@ int thrum__emu_check(const thrum_device *device)
     return 0;
 }
 
-/* ---- Copies -------------------------------------------------------------------------------------------------------- */
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
 static int copy_bytes(const thrum_device *device, const thrum_copy *copy, size_t *bytes)
 {
@@ -154,7 +154,7 @@ static int emu_copy(thrum_device *device, const thrum_copy *copy, thrum_done_fn 
     return thrum__emu_link_carry(link, copy, copy_seconds(device, copy, bytes), done, ctx);
 }
 
-/* ---- Kernels ------------------------------------------------------------------------------------------------------- */
+/* ---- Kernels ----------------------------------------------------------------------------------------------------- */
 
 static int check_buffers(thrum_device *device, const thrum_launch *launch)
 {

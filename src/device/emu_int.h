@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The emulated device: memory that is kept apart, links that take their time, kernels that run in the worker that launches them.
+ * The emulated device: memory that is kept apart, links that take their time, kernels that run in the worker that
+ * launches them.
  *
  * Roles
  *   Callers   any threads: alloc, release, copy, launch
  *   Links     two threads of each device, one for each direction; they sleep while there is nothing to carry
  *
- * Locks: `memory_lock` of a device and `lock` of a link are never held together, nor while a kernel or a `done` is called.
+ * Locks: `memory_lock` of a device and `lock` of a link are never held together, nor while a kernel or a `done` is
+ * called.
  */
 #ifndef THRUM_DEVICE_EMU_INT_H
 #define THRUM_DEVICE_EMU_INT_H
@@ -17,7 +19,7 @@
 
 #include <pthread.h>
 
-/* ---- Settings (emu_settings.c) ------------------------------------------------------------------------------------- */
+/* ---- Settings (emu_settings.c) ----------------------------------------------------------------------------------- */
 
 typedef struct emu_settings {
     size_t memory;
@@ -32,17 +34,17 @@ extern const thrum_setting thrum__emu_settings[];
 /* Defaults and then what the text says: 0, or an error with a sentence. */
 int thrum__emu_settings_read(const char *text, emu_settings *settings);
 
-/* ---- Memory (emu_memory.c) ----------------------------------------------------------------------------------------- */
+/* ---- Memory (emu_memory.c) --------------------------------------------------------------------------------------- */
 
 int thrum__emu_alloc(thrum_device *device, size_t bytes, void **memory);
 void thrum__emu_release(thrum_device *device, void *memory, size_t bytes);
 void thrum__emu_memory_free(thrum_device *device); /* all that is given out; nobody else uses the device */
 
-/* In builds with checks: THRUM_EINVAL with a sentence for bytes that are not the device's. The processor could use them all the
- * same, and nobody would notice a copy that is missing. */
+/* In builds with checks: THRUM_EINVAL with a sentence for bytes that are not the device's. The processor could use them
+ * all the same, and nobody would notice a copy that is missing. */
 int thrum__emu_memory_check(thrum_device *device, const void *address, size_t bytes);
 
-/* ---- Links (emu_link.c) -------------------------------------------------------------------------------------------- */
+/* ---- Links (emu_link.c) ------------------------------------------------------------------------------------------ */
 
 typedef struct emu_request {
     struct emu_request *next;
@@ -69,7 +71,7 @@ void thrum__emu_link_close(emu_link *link); /* nothing is queued */
 /* Queues a copy that takes so many seconds once the link is free: 0 or THRUM_ENOMEM with a sentence. */
 int thrum__emu_link_carry(emu_link *link, const thrum_copy *copy, double seconds, thrum_done_fn *done, void *ctx);
 
-/* ---- The device (emu.c) -------------------------------------------------------------------------------------------- */
+/* ---- The device (emu.c) ------------------------------------------------------------------------------------------ */
 
 struct thrum_device {
     emu_settings settings; /* constant */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A link carries one copy after the other. When a copy is queued it is known when a link of the set speed would be through with it:
- * its own time after the later of now and the end of what is queued already. Its thread copies, and then sleeps until that
- * moment. So a thread that wakes late delays what it carries, but not the copies that follow.
+ * A link carries one copy after the other. When a copy is queued it is known when a link of the set speed would be
+ * through with it: its own time after the later of now and the end of what is queued already. Its thread copies, and
+ * then sleeps until that moment. So a thread that wakes late delays what it carries, but not the copies that follow.
  */
 #include "device/emu_int.h"
 
@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* ---- Copying ------------------------------------------------------------------------------------------------------- */
+/* ---- Copying ----------------------------------------------------------------------------------------------------- */
 
 static void copy_plane(char *to, const char *from, const thrum_copy *copy)
 {
@@ -53,10 +53,10 @@ static void carry_out(const thrum_device *device, emu_request *request)
     done(ctx, err);
 }
 
-/* ---- The thread ---------------------------------------------------------------------------------------------------- */
+/* ---- The thread -------------------------------------------------------------------------------------------------- */
 
-/* The next one in line; NULL: the link is being closed. The parker holds a token from every queueing, so that what comes between
- * looking and parking is not slept through. */
+/* The next one in line; NULL: the link is being closed. The parker holds a token from every queueing, so that what
+ * comes between looking and parking is not slept through. */
 static emu_request *take(emu_link *link)
 {
     for (;;) {
@@ -97,7 +97,7 @@ void thrum__emu_link_close(emu_link *link)
     pthread_join(link->thread, NULL);
 }
 
-/* ---- Queueing ------------------------------------------------------------------------------------------------------ */
+/* ---- Queueing ---------------------------------------------------------------------------------------------------- */
 
 static int64_t finish_locked(emu_link *link, double seconds)
 {

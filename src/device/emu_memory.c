@@ -14,7 +14,8 @@
 /* What is in memory that nothing was copied to: no number that a program would take for one of its own. */
 enum { UNWRITTEN = 0xa5 };
 
-/* In front of each piece of memory that is given out, so that closing finds it. A cache line, as pieces are aligned to one. */
+/* In front of each piece of memory that is given out, so that closing finds it. A cache line, as pieces are aligned to
+ * one. */
 typedef struct emu_block {
     _Alignas(64) struct emu_block *next;
     struct emu_block **link; /* what points to it */
@@ -54,10 +55,11 @@ static void unreserve(thrum_device *device, size_t bytes)
     thrum__lock_give(&device->memory_lock);
 }
 
-/* ---- Memory that came back ----------------------------------------------------------------------------------------- */
+/* ---- Memory that came back --------------------------------------------------------------------------------------- */
 
-/* Scratch memory comes and goes with each task, and memory that is new to the process costs a fault a page: for a task with megabytes
- * of it that is milliseconds. So some is kept. Not where checks or sanitizers look for memory that is used after it was given back. */
+/* Scratch memory comes and goes with each task, and memory that is new to the process costs a fault a page: for a task
+ * with megabytes of it that is milliseconds. So some is kept. Not where checks or sanitizers look for memory that is
+ * used after it was given back. */
 #if defined(THRUM_CHECKS) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { KEPT_MOST = 0 };
 #else
@@ -91,7 +93,7 @@ static bool keep_locked(thrum_device *device, emu_block *block)
     return true;
 }
 
-/* ---- Giving out and taking back ------------------------------------------------------------------------------------- */
+/* ---- Giving out and taking back ---------------------------------------------------------------------------------- */
 
 /* In timing mode nobody looks into the memory: untouched, it takes none of the machine's. */
 static emu_block *block_new(thrum_device *device, size_t bytes)

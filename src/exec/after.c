@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions that are submitted once others have ended: a callback on each of those lowers a counter, and whoever brings it
- * to zero submits the function. All memory is there before the first callback is attached, so nothing can fail half way.
+ * Functions that are submitted once others have ended: a callback on each of those lowers a counter, and whoever brings
+ * it to zero submits the function. All memory is there before the first callback is attached, so nothing can fail half
+ * way.
  */
 #include "exec/exec_int.h"
 

@@ -2,11 +2,12 @@
  *
  * Devices that fail. The first operation that goes wrong breaks a device for good:
  *
- *   - what is on its node is not up to date any more; a handle whose only content was there is *lost*, and whoever reads it fails;
- *   - jobs that wait there, or have arrived, are given back to the policy, for others. So are those that its places pop: they keep
- *     popping what was pushed before, since the policy may have put it aside for them;
- *   - a job that no other place can run fails when it is pushed again; the one whose kernel went wrong fails at once, since nobody
- *     knows what it has written.
+ *   - what is on its node is not up to date any more; a handle whose only content was there is *lost*, and whoever
+ *     reads it fails;
+ *   - jobs that wait there, or have arrived, are given back to the policy, for others. So are those that its places
+ *     pop: they keep popping what was pushed before, since the policy may have put it aside for them;
+ *   - a job that no other place can run fails when it is pushed again; the one whose kernel went wrong fails at once,
+ *     since nobody knows what it has written.
  */
 #include "exec/place_int.h"
 

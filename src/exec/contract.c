@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a policy must not do: pop a job twice, or one that it was never given, or for a worker that cannot run it; keep jobs and
- * give them to nobody.
+ * What a policy must not do: pop a job twice, or one that it was never given, or for a worker that cannot run it; keep
+ * jobs and give them to nobody.
  *
- * All jobs that were pushed and have not ended are in a table by address, so that what a policy gives can be looked up before it
- * is touched. A policy that has broken its contract is *dismissed*: it is not called any more (it may have pointers to jobs that
- * are gone), the jobs that it had fail, and so do all that come later.
+ * All jobs that were pushed and have not ended are in a table by address, so that what a policy gives can be looked up
+ * before it is touched. A policy that has broken its contract is *dismissed*: it is not called any more (it may have
+ * pointers to jobs that are gone), the jobs that it had fail, and so do all that come later.
  *
- * When does a policy keep jobs? When some are queued, none is in hand, and all places are idle. Since a policy may have woken the
- * wrong one, all places are then called once more. If again nobody gets one and none has been pushed since, it is so. Whoever makes
- * this state true looks for it: the last place that becomes idle, and a push that wakes nobody.
+ * When does a policy keep jobs? When some are queued, none is in hand, and all places are idle. Since a policy may have
+ * woken the wrong one, all places are then called once more. If again nobody gets one and none has been pushed since,
+ * it is so. Whoever makes this state true looks for it: the last place that becomes idle, and a push that wakes nobody.
  */
 #include "exec/place_int.h"
 
@@ -17,7 +17,7 @@
 
 #include <stdio.h>
 
-/* ---- The table ----------------------------------------------------------------------------------------------------------- */
+/* ---- The table --------------------------------------------------------------------------------------------------- */
 
 static size_t slot_of(const thrum__places *places, const void *address)
 {
@@ -97,7 +97,7 @@ placing *thrum__table_take_queued(thrum__places *places)
     return taken;
 }
 
-/* ---- Popping ----------------------------------------------------------------------------------------------------------------- */
+/* ---- Popping ----------------------------------------------------------------------------------------------------- */
 
 static const char *place_name(const place *pl, char text[120])
 {
@@ -129,7 +129,7 @@ placing *thrum__contract_check(place *pl, thrum_job *job)
     return NULL;
 }
 
-/* ---- Keeping ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Keeping ----------------------------------------------------------------------------------------------------- */
 
 static const placing *first_queued(const thrum__places *places)
 {

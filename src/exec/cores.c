@@ -2,21 +2,25 @@
  *
  * Who is on which core.
  *
- * The system decides where threads run, and mostly does well. But a worker that is woken may be put onto the core of the very thread
- * that has woken it, or of another worker, though a core is idle (Linux does not look far for an idle one where all were busy a moment
- * ago), and is left there until somebody's time slice has ended: some milliseconds, in which one of the two waits for the other. A
- * run of a third of a second loses a hundredth by each time that this happens.
+ * The system decides where threads run, and mostly does well. But a worker that is woken may be put onto the core of
+ * the very thread that has woken it, or of another worker, though a core is idle (Linux does not look far for an idle
+ * one where all were busy a moment ago), and is left there until somebody's time slice has ended: some milliseconds, in
+ * which one of the two waits for the other. A run of a third of a second loses a hundredth by each time that this
+ * happens.
  *
- * So the threads of an executor say where they are: for each core there is a count of those who are at work there. Whoever takes up work
- * and finds somebody else on its core goes to one on which there is nobody; and whoever wakes a worker that fell asleep on a core
- * which has been taken since, sends it to such a core. Nobody is bound by that: afterwards it may run where it might before.
+ * So the threads of an executor say where they are: for each core there is a count of those who are at work there.
+ * Whoever takes up work and finds somebody else on its core goes to one on which there is nobody; and whoever wakes a
+ * worker that fell asleep on a core which has been taken since, sends it to such a core. Nobody is bound by that:
+ * afterwards it may run where it might before.
  *
  * Roles
- *   A worker marks the core where it is (`cpu`) and takes the mark away when it sleeps or parks. Whoever wakes it marks it again, on its
- *   behalf: only one does, and the worker does not run meanwhile. A thread that inserts into a stream is marked as its feeder.
+ *   A worker marks the core where it is (`cpu`) and takes the mark away when it sleeps or parks. Whoever wakes it marks
+ *   it again, on its behalf: only one does, and the worker does not run meanwhile. A thread that inserts into a stream
+ *   is marked as its feeder.
  *
- * All of it is a hint: marks are wrong when the system has moved somebody, nothing depends on them, and all is relaxed. It is off
- * (there are no cores in the map) where there are more workers than cores, or one worker, or workers are bound to cores anyway.
+ * All of it is a hint: marks are wrong when the system has moved somebody, nothing depends on them, and all is relaxed.
+ * It is off (there are no cores in the map) where there are more workers than cores, or one worker, or workers are
+ * bound to cores anyway.
  */
 #include "exec/exec_int.h"
 
@@ -47,7 +51,8 @@ static int busy(const core_map *map, int cpu)
     return cpu < 0 ? 0 : atomic_load_explicit(&map->busy[cpu], memory_order_relaxed);
 }
 
-/* A core of those where nobody is; not `but`. The next ones come first: neighbours in number are mostly neighbours in the machine. */
+/* A core of those where nobody is; not `but`. The next ones come first: neighbours in number are mostly neighbours in
+ * the machine. */
 static int find_free(const core_map *map, const cpu_set_t *of, int but)
 {
     for (int i = 1; i <= map->end; i++) {
@@ -66,7 +71,7 @@ static bool only_on(pid_t thread, int cpu)
     return sched_setaffinity(thread, sizeof one, &one) == 0;
 }
 
-/* ---- At work ------------------------------------------------------------------------------------------------------- */
+/* ---- At work ----------------------------------------------------------------------------------------------------- */
 
 void thrum__core_mark(worker *w)
 {
@@ -99,7 +104,7 @@ void thrum__core_leave(worker *w)
     mark(w, -1);
 }
 
-/* ---- Sleeping and waking ------------------------------------------------------------------------------------------- */
+/* ---- Sleeping and waking ----------------------------------------------------------------------------------------- */
 
 void thrum__core_sleep(worker *w)
 {
@@ -143,9 +148,10 @@ void thrum__core_woken(worker *w)
     thrum__core_take(w);
 }
 
-/* ---- Beginning ----------------------------------------------------------------------------------------------------- */
+/* ---- Beginning --------------------------------------------------------------------------------------------------- */
 
-/* Whoever has fewer workers than cores shares them with others, of whom nothing is known here; but is spread all the same. */
+/* Whoever has fewer workers than cores shares them with others, of whom nothing is known here; but is spread all the
+ * same. */
 void thrum__core_map_set(domain *d, bool known)
 {
     cpu_set_t allowed;

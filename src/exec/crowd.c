@@ -2,16 +2,16 @@
  *
  * Whether others want the cores too.
  *
- * Two workers in a run of small tasks cost more than one: counters become shared, and lines go from core to core. That pays
- * while the second worker has a core that nobody else wants. Where other processes want it as much, the executor gets no more
- * of the machine's time for it that is worth what it costs; so tasks that are small but long enough to be shared on a quiet
- * machine are then left to the worker that has them (door.c).
+ * Two workers in a run of small tasks cost more than one: counters become shared, and lines go from core to core. That
+ * pays while the second worker has a core that nobody else wants. Where other processes want it as much, the executor
+ * gets no more of the machine's time for it that is worth what it costs; so tasks that are small but long enough to be
+ * shared on a quiet machine are then left to the worker that has them (door.c).
  *
- * How it is known: a worker that begins a run which will take a while asks the system how much of its core it has had, and
- * asks again when it leaves it. If it was never blocked but had to wait for its core for more than a quarter of the time, there
- * is a crowd: somebody as important as this thread runs beside it. (Threads of less importance, by nice, take far less.) Then
- * there is held to be a crowd for CROWDED_NS. In a crowd workers stay out of each other's way, so it may not be felt any
- * more: when that time is over it is found out anew.
+ * How it is known: a worker that begins a run which will take a while asks the system how much of its core it has had,
+ * and asks again when it leaves it. If it was never blocked but had to wait for its core for more than a quarter of the
+ * time, there is a crowd: somebody as important as this thread runs beside it. (Threads of less importance, by nice,
+ * take far less.) Then there is held to be a crowd for CROWDED_NS. In a crowd workers stay out of each other's way, so
+ * it may not be felt any more: when that time is over it is found out anew.
  *
  * All of it is a hint: nothing goes wrong if it is mistaken, and everything here is relaxed.
  */

@@ -2,11 +2,12 @@
  *
  * Domains: groups of workers, each with a life cycle of its own.
  *
- * Domain 0 is the processor cores: *home*. Runs begin there, submitted functions and all tasks without a pin run there, and
- * threads that wait help there. Every other domain is a closed shop: its own workers, their stand-ins, and what is pinned
- * to it. A task goes from one domain to another through the post (post.c), and by nothing else:
+ * Domain 0 is the processor cores: *home*. Runs begin there, submitted functions and all tasks without a pin run there,
+ * and threads that wait help there. Every other domain is a closed shop: its own workers, their stand-ins, and what is
+ * pinned to it. A task goes from one domain to another through the post (post.c), and by nothing else:
  *
- *   - who makes a task of another domain ready posts it there, and wakes a sleeper of that domain if nobody searches there;
+ *   - who makes a task of another domain ready posts it there, and wakes a sleeper of that domain if nobody searches
+ *     there;
  *   - behind a task of another domain all tasks are special, so each is looked at and sent home if it belongs there;
  *   - what a task spawns stays in its domain, with the stack on which it lies; detached functions too;
  *   - a worker away from home takes no sources and begins no iteration and no run: it publishes them at home;
@@ -22,7 +23,7 @@
 
 #include <string.h>
 
-/* ---- Configuration ------------------------------------------------------------------------------------------------ */
+/* ---- Configuration ----------------------------------------------------------------------------------------------- */
 
 enum { WORKERS_MOST = 1024 };
 
@@ -105,7 +106,7 @@ int thrum__domains_read(thrum_executor *ex, const thrum_config *config)
     return err;
 }
 
-/* ---- Workers ------------------------------------------------------------------------------------------------------ */
+/* ---- Workers ----------------------------------------------------------------------------------------------------- */
 
 static bool add_new(domain *d, thrum_executor *ex, enum worker_kind kind)
 {
@@ -152,7 +153,7 @@ void thrum__domains_number(thrum_executor *ex)
     }
 }
 
-/* ---- Asking ------------------------------------------------------------------------------------------------------- */
+/* ---- Asking ------------------------------------------------------------------------------------------------------ */
 
 static const thrum_executor *usable(const thrum_executor *ex, const char *what)
 {

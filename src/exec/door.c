@@ -2,39 +2,39 @@
  *
  * What a worker keeps to itself, and how others get it.
  *
- * A worker has three kinds of work that others might want: words in its deque, children in its stack of spawned tasks, and
- * sources of runs that it began. It keeps all of it to itself until somebody asks, since handling what is shared costs
- * several times what a small task does: read-modify-writes, and lines that go from core to core. In particular a run
- * belongs at first to the worker that began it (RUN_ALONE): its counters are then plain numbers.
+ * A worker has three kinds of work that others might want: words in its deque, children in its stack of spawned tasks,
+ * and sources of runs that it began. It keeps all of it to itself until somebody asks, since handling what is shared
+ * costs several times what a small task does: read-modify-writes, and lines that go from core to core. In particular a
+ * run belongs at first to the worker that began it (RUN_ALONE): its counters are then plain numbers.
  *
  * How others come by it
  *   Asking: a thief that finds nothing shown puts up the bar of a worker that hides something (thrum__deque_ask and the
- *   bar of the spawn stack). The owner sees it at its next pop or join, where it compares with the bar anyway, and serves:
- *   it makes its runs shared ones and shows half of its words and children.
- *   Raiding: an owner in the middle of a long task does not come by. So a thief that got no answer for ANSWER_NS takes the
- *   door itself, puts up the bar, passes a heavy barrier, and shows everything. It also sets `open`: tasks are long
- *   here, so from now on the owner shows what it pushes at once, as in a plain work-stealing deque, until many of its steps
- *   come in a short time.
+ *   bar of the spawn stack). The owner sees it at its next pop or join, where it compares with the bar anyway, and
+ *   serves: it makes its runs shared ones and shows half of its words and children.
+ *   Raiding: an owner in the middle of a long task does not come by. So a thief that got no answer for ANSWER_NS takes
+ *   the door itself, puts up the bar, passes a heavy barrier, and shows everything. It also sets `open`: tasks are long
+ *   here, so from now on the owner shows what it pushes at once, as in a plain work-stealing deque, until many of its
+ *   steps come in a short time.
  *
- * A thief does not ask at once if the victim has a run alone and goes through it quickly: tasks shorter than THRUM__TINY_NS do
- * not get faster by being shared (docs/benchmarking.md), unless there are many. It watches the victim for a while, and asks
- * when its tasks are longer, or when the run has gone on for PATIENCE_NS. What runs of the graph took before counts more than
- * what it sees of this one (left_alone_ns). Tasks shorter than THRUM__MINUTE_NS that have counters
- * are never worth it, and where others want the cores too (crowd.c) those shorter than THRUM__SMALL_NS. (A task whose successors have no counters is not counted, and may seem longer than it is: sharing
- * those costs little.)
+ * A thief does not ask at once if the victim has a run alone and goes through it quickly: tasks shorter than
+ * THRUM__TINY_NS do not get faster by being shared (docs/benchmarking.md), unless there are many. It watches the victim
+ * for a while, and asks when its tasks are longer, or when the run has gone on for PATIENCE_NS. What runs of the graph
+ * took before counts more than what it sees of this one (left_alone_ns). Tasks shorter than THRUM__MINUTE_NS that have
+ * counters are never worth it, and where others want the cores too (crowd.c) those shorter than THRUM__SMALL_NS. (A
+ * task whose successors have no counters is not counted, and may seem longer than it is: sharing those costs little.)
  *
  * Why it is right
  *   Everything here is changed by whoever holds the door. The owner has it without holding it while the bar is down:
  *   - for its deque and stack, by lowering bottom (or top) and then looking at the bar;
  *   - for the counters and the sources of a run that is alone, and its list of such runs, by setting `inside` and then
  *     looking at the bar.
- *   Each is one half of Dekker's pattern, with nothing between the store and the load but an order for the compiler. The
- *   other half is the raider's: put up the bar, pass the heavy barrier, and then look at `inside`, bottom and top. Either
- *   the owner sees the bar, and waits for the door or counts with read-modify-writes; or the raider sees what the owner is
- *   at, and leaves it to the owner. A raider that finds the owner inside gives up: the owner is awake and will see the bar,
- *   which stays up until the owner has held the door.
- *   The owner's stores there are releases and the raider's loads acquires, so what the owner did alone happens before what
- *   others do once it is shared.
+ *   Each is one half of Dekker's pattern, with nothing between the store and the load but an order for the compiler.
+ *   The other half is the raider's: put up the bar, pass the heavy barrier, and then look at `inside`, bottom and top.
+ *   Either the owner sees the bar, and waits for the door or counts with read-modify-writes; or the raider sees what
+ *   the owner is at, and leaves it to the owner. A raider that finds the owner inside gives up: the owner is awake and
+ *   will see the bar, which stays up until the owner has held the door.
+ *   The owner's stores there are releases and the raider's loads acquires, so what the owner did alone happens before
+ *   what others do once it is shared.
  *   Where the kernel has no membarrier, every worker is open for ever and no run is ever alone.
  *
  * tests/spin/door.pml is a model of it.
@@ -53,7 +53,7 @@ enum { OFTEN_NS = 10000000 };         /* from one run to the next */
 enum { STEPS_PER_CLOCK = 32, OPEN_PAYS_NS = 150 };
 enum { SHOW_MOST = 4096 }; /* spawned tasks shown in one go: each is a line to write */
 
-/* ---- The bar and the door ----------------------------------------------------------------------------------------- */
+/* ---- The bar and the door ---------------------------------------------------------------------------------------- */
 
 static bool is_open(const worker *w)
 {
@@ -85,7 +85,7 @@ static void unask_locked(worker *w)
     __atomic_store_n(&w->spawn.bar, atomic_load_explicit(&w->spawns_shown, memory_order_relaxed), __ATOMIC_RELAXED);
 }
 
-/* ---- Runs --------------------------------------------------------------------------------------------------------- */
+/* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
 static void set_number(_Atomic uint32_t *number, uint32_t change)
 {
@@ -115,9 +115,10 @@ static int64_t shared_from_ns(const worker *w)
     return thrum__crowded(w->domain) ? THRUM__SMALL_NS : THRUM__MINUTE_NS;
 }
 
-/* How long a run of the graph is left to the worker that begins it, by what the runs before took. Whoever looks sees a moment
- * of the run, and often its beginning, where tasks are not like the rest; and what has been shared stays so. So knowledge of
- * the whole counts more than that. Where tiny tasks are many there is nothing to wait for: a look decides. */
+/* How long a run of the graph is left to the worker that begins it, by what the runs before took. Whoever looks sees a
+ * moment of the run, and often its beginning, where tasks are not like the rest; and what has been shared stays so. So
+ * knowledge of the whole counts more than that. Where tiny tasks are many there is nothing to wait for: a look
+ * decides. */
 static int64_t left_alone_ns(const worker *w, const thrum__run *run)
 {
     const thrum_graph *graph = run->handle->graph;
@@ -165,8 +166,8 @@ static void list_leave(worker *w, bool held)
         thrum__alone_leave(w);
 }
 
-/* Whether the run is to be shared at once, as far as the worker and the graph know. Tasks with terms go to others anyway. An open worker closes for a graph that
- * is known to have tiny tasks. */
+/* Whether the run is to be shared at once, as far as the worker and the graph know. Tasks with terms go to others
+ * anyway. An open worker closes for a graph that is known to have tiny tasks. */
 static bool shares_at_once(worker *w, const thrum__run *run, bool held)
 {
     int64_t task_ns = run->handle->graph->task_ns;
@@ -198,7 +199,8 @@ static void note_missed(domain *d, int64_t now)
     atomic_store_explicit(&d->missed_at, now, memory_order_relaxed);
 }
 
-/* Whether nobody has to be woken for the run: for if need be somebody will look after it all the same (worker.c, "Dozing"). */
+/* Whether nobody has to be woken for the run: for if need be somebody will look after it all the same (worker.c,
+ * "Dozing"). */
 static bool is_looked_after(const worker *w, const thrum__run *run)
 {
     domain *d = w->domain;
@@ -235,8 +237,8 @@ bool thrum__alone_begin(worker *w, thrum__run *run)
     return alone;
 }
 
-/* With nothing shown nobody can be about to take a task of it, and with no strands nobody joins. Acquire, with the releases
- * of those who left: what they did happens before. */
+/* With nothing shown nobody can be about to take a task of it, and with no strands nobody joins. Acquire, with the
+ * releases of those who left: what they did happens before. */
 static bool last_strand_closes(worker *w, thrum__run *run)
 {
     int64_t own = 1;
@@ -296,7 +298,8 @@ bool thrum__alone_take_sources(worker *w, thrum__run *run, size_t *from, size_t 
 }
 
 /* Shared runs leave the list. Strands come last, with a release for those who raise them: what they read of the run has
- * been said by then. Without a token the owner's strand is all there is, so from then on the run may end at any moment. */
+ * been said by then. Without a token the owner's strand is all there is, so from then on the run may end at any
+ * moment. */
 static void share_runs_locked(worker *w)
 {
     while (w->alone) {
@@ -317,8 +320,8 @@ static void share_runs_locked(worker *w)
     }
 }
 
-/* Whoever is in a shared run has a strand, so no strands means that it is still alone, or that a raider is just about to
- * count the owner's: then the door is held until it has. */
+/* Whoever is in a shared run has a strand, so no strands means that it is still alone, or that a raider is just about
+ * to count the owner's: then the door is held until it has. */
 void thrum__alone_share(worker *w, thrum__run *run)
 {
     if (atomic_load_explicit(&run->strands, memory_order_acquire) > 0)
@@ -328,7 +331,7 @@ void thrum__alone_share(worker *w, thrum__run *run)
     thrum__lock_give(&w->door);
 }
 
-/* ---- The owner's side --------------------------------------------------------------------------------------------- */
+/* ---- The owner's side -------------------------------------------------------------------------------------------- */
 
 /* Whether being open still pays: only where steps are far apart. */
 static void count_step_locked(worker *w)
@@ -418,7 +421,7 @@ void thrum__door_show_all(worker *w)
     thrum__lock_give(&w->door);
 }
 
-/* ---- The others' side --------------------------------------------------------------------------------------------- */
+/* ---- The others' side -------------------------------------------------------------------------------------------- */
 
 static bool raid(worker *victim)
 {
@@ -490,7 +493,8 @@ static bool better_left_alone(worker *victim, int64_t now)
     bool first = elapsed == 0, stands = completed == 0 && !first;
     int64_t pause = first ? WATCH_NS : 2 * elapsed < WATCH_MOST_NS ? 2 * elapsed : WATCH_MOST_NS;
     set(&watched->not_before, now + pause);
-    /* Known from the runs before: then it takes more than a moment's standing still, which may be the system's doing. */
+    /* Known from the runs before: then it takes more than a moment's standing still, which may be the system's
+     * doing. */
     if (left && stands)
         return elapsed < stall_ns(victim, left);
     set(&watched->seen, now);

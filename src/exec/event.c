@@ -8,9 +8,9 @@
  *   event is held; releasing it moves the number on, by compare-and-swap, so only one release succeeds. Slots are
  *   used again but never freed, so a release that comes too late finds a number that has moved on.
  *
- *   Whoever lowers the hold to zero completes the task. If that is the worker, when its function has returned, it goes on
- *   as behind any other task. If it is somebody else, the worker has left a strand in the run (as modules do), and the hold
- *   is posted to the first domain: the worker that finds it goes on with that strand.
+ *   Whoever lowers the hold to zero completes the task. If that is the worker, when its function has returned, it goes
+ *   on as behind any other task. If it is somebody else, the worker has left a strand in the run (as modules do), and
+ *   the hold is posted to the first domain: the worker that finds it goes on with that strand.
  *
  * Orders: lowering is a release, and the last lowering an acquire: what everybody did before releasing an event happens
  * before the task's successors.
@@ -37,7 +37,7 @@ enum { SLOTS_AT_ONCE = 64 };
 static thrum__lock slots_lock;
 static struct thrum__event_slot *free_slots;
 
-/* ---- Slots -------------------------------------------------------------------------------------------------------- */
+/* ---- Slots ------------------------------------------------------------------------------------------------------- */
 
 static void slots_add_locked(void)
 {
@@ -76,7 +76,7 @@ static thrum_event slot_take(hold *h)
     return (thrum_event){slot, number};
 }
 
-/* ---- The task's side ---------------------------------------------------------------------------------------------- */
+/* ---- The task's side --------------------------------------------------------------------------------------------- */
 
 static hold *hold_new(worker *w, thrum__run *run, thrum_task *task, thrum_event *event)
 {
@@ -114,7 +114,7 @@ bool thrum__event_call(worker *w, thrum__run *run, thrum_task *task)
     return true;
 }
 
-/* ---- The others' side --------------------------------------------------------------------------------------------- */
+/* ---- The others' side -------------------------------------------------------------------------------------------- */
 
 static bool is_held(thrum_event event)
 {

@@ -3,16 +3,17 @@
  * Sources of events: places to look whether something has happened.
  *
  * Roles
- *   Workers poll between tasks and while they search, while events are held: whoever gets `polling` does. A worker that goes
- *   to sleep while events are held and nobody else does so is the *watcher*: it waits in a source instead of parking.
+ *   Workers poll between tasks and while they search, while events are held: whoever gets `polling` does. A worker that
+ *   goes to sleep while events are held and nobody else does so is the *watcher*: it waits in a source instead of
+ *   parking.
  *
  * Who wakes the watcher, which is on the sleepers' stack like any other, must get it out of the source: it says so in
- * `called`, calls the source's wake, and unparks it. The watcher leaves the source when it sees `called`, and parks until
- * the unparking, which is its leave to go on. It has said that it watches before it came onto the stack, so whoever took it
- * off knows.
+ * `called`, calls the source's wake, and unparks it. The watcher leaves the source when it sees `called`, and parks
+ * until the unparking, which is its leave to go on. It has said that it watches before it came onto the stack, so
+ * whoever took it off knows.
  *
- * Events that are held and not watched count as work that somebody should be woken for (thrum__work_visible), so the rules
- * of sleeping and waking (sched/life.h) see to it that there is a watcher, or that all workers are awake.
+ * Events that are held and not watched count as work that somebody should be woken for (thrum__work_visible), so the
+ * rules of sleeping and waking (sched/life.h) see to it that there is a watcher, or that all workers are awake.
  *
  * Removing a source waits until nobody is in it: it takes `polling`, calling wake until it has it.
  */
@@ -39,7 +40,7 @@ static bool any_held(const thrum_executor *ex)
            atomic_load_explicit(&ex->source_count, memory_order_relaxed) > 0;
 }
 
-/* ---- Polling ------------------------------------------------------------------------------------------------------ */
+/* ---- Polling ----------------------------------------------------------------------------------------------------- */
 
 static void note(thrum_source *source, int result)
 {
@@ -78,7 +79,7 @@ void thrum__sources_poll(thrum_executor *ex)
     end_polling(ex);
 }
 
-/* ---- Watching ----------------------------------------------------------------------------------------------------- */
+/* ---- Watching ---------------------------------------------------------------------------------------------------- */
 
 bool thrum__sources_unwatched(const thrum_executor *ex)
 {
@@ -147,7 +148,7 @@ void thrum__sources_call(worker *sleeper)
     thrum__lock_give(&ex->watch_lock);
 }
 
-/* ---- Adding and removing ------------------------------------------------------------------------------------------ */
+/* ---- Adding and removing ----------------------------------------------------------------------------------------- */
 
 static void wake_waits(thrum_executor *ex)
 {

@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * The executor from the inside. Reading order: this file, run.c (how a graph runs), sources.c (where it begins), module.c
- * (graphs in graphs), pipelined.c (iterations that overlap), post.c (tasks that go elsewhere), semaphore.c, event.c and
- * event_source.c (what tasks wait for), start.c (how runs are started), queue.c (one run after the other),
+ * The executor from the inside. Reading order: this file, run.c (how a graph runs), sources.c (where it begins),
+ * module.c (graphs in graphs), pipelined.c (iterations that overlap), post.c (tasks that go elsewhere), semaphore.c,
+ * event.c and event_source.c (what tasks wait for), start.c (how runs are started), queue.c (one run after the other),
  * scope.c (spawn and join), door.c (what a worker keeps to itself, and how others get it), worker.c (finding work,
  * sleeping), handle.c (waiting), executor.c (making and ending it all), domain.c (more than one domain), resize.c.
  *
  * Glossary
- *   worker   what a thread needs to run tasks: a deque for graph tasks, a stack for spawned ones, a place in the domain.
- *            The executor's own threads have one each; a thread from outside that waits becomes a *guest*; a thread that
- *            stands in for a worker parked in a join is a *spare*.
+ *   worker   what a thread needs to run tasks: a deque for graph tasks, a stack for spawned ones, a place in the
+ *            domain.
+ *            The executor's own threads have one each; a thread from outside that waits becomes a *guest*; a thread
+ *            that stands in for a worker parked in a join is a *spare*.
  *   handle   one run of a graph (or n in a row), or one submitted function: what the user waits for.
  *   run      the part of a graph's run that thieves touch. Runs are recycled but never freed before the executor, so a
  *            thief may look at one that has ended.
  *   strand   one worker's part in a run: from joining it to having neither deque entries nor sources left. A run counts
  *            strands, not tasks (run.c).
- *   domain   the workers of one kind, with their life cycle, queue and posts. The first is the processor cores, *home* to
- *            runs and functions; the others run what is pinned to them (domain.c).
+ *   domain   the workers of one kind, with their life cycle, queue and posts. The first is the processor cores, *home*
+ *            to runs and functions; the others run what is pinned to them (domain.c).
  *
  * Locks, none of which is held while a user's function runs. None is held while another is taken, but for the first,
  * under which domain->lock may be taken:
  *   worker->door (what of a worker's work is shown),
  *   graph->lock (a graph's queue of runs), domain->lock (shared queue), ex->lock (pools, new workers), handle->lock
  *   (callbacks; in thrum_cancel semaphores' locks and domain->lock are taken under it), the locks of semaphores
- *   (semaphore.c has rules for those), ex->polling and ex->watch_lock (event_source.c: the source's functions are called
- *   with them), the lock of free slots in event.c, and default_lock in executor.c, which is held while the default executor is made.
+ *   (semaphore.c has rules for those), ex->polling and ex->watch_lock (event_source.c: the source's functions are
+ *   called with them), the lock of free slots in event.c, and default_lock in executor.c, which is held while the
+ *   default executor is made.
  */
 #ifndef THRUM_EXEC_INT_H
 #define THRUM_EXEC_INT_H
@@ -60,7 +62,7 @@ typedef struct thrum__run thrum__run;
 typedef struct worker worker;
 typedef struct domain domain;
 
-/* ---- Handles ------------------------------------------------------------------------------------------------------ */
+/* ---- Handles ----------------------------------------------------------------------------------------------------- */
 
 typedef struct callback {
     struct callback *next;
@@ -79,7 +81,8 @@ enum {
 
 enum handle_work { WORK_GRAPH, WORK_FN, WORK_SCOPE, WORK_STREAM };
 
-/* The first line is all that a worker touches of a submitted function (WORK_FN): it goes to the worker's core and back. */
+/* The first line is all that a worker touches of a submitted function (WORK_FN): it goes to the worker's core and
+ * back. */
 struct thrum_handle {
     _Alignas(64) thrum__object object; /* root.run is the handle itself */
     _Atomic uint32_t state;            /* a futex */
@@ -116,15 +119,15 @@ struct thrum_handle {
     thrum__post post; /* of modules that ended in another domain: see run.c */
 };
 
-/* Who goes on with the parent's run when a module's graph has ended: the worker that began it, if it is still there; else
- * whoever ends it. Each says by an exchange that it has come; the second one goes on. */
+/* Who goes on with the parent's run when a module's graph has ended: the worker that began it, if it is still there;
+ * else whoever ends it. Each says by an exchange that it has come; the second one goes on. */
 enum module_state { MODULE_GOING, MODULE_LEFT, MODULE_ENDED };
 
-/* ---- Runs --------------------------------------------------------------------------------------------------------- */
+/* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
 /* In a deque a task's word carries the run's number in its top 16 bits: a thief must reach the run before it has the
- * task, when the task's memory may be gone already. User addresses have at most 48 bits unless a program asks the kernel
- * for more, which thrum does not. */
+ * task, when the task's memory may be gone already. User addresses have at most 48 bits unless a program asks the
+ * kernel for more, which thrum does not. */
 enum { RUN_SHIFT = 48, RUN_MOST = 0xffff };
 #define TASK_MASK ((UINT64_C(1) << RUN_SHIFT) - 1)
 
@@ -160,7 +163,7 @@ struct thrum__run {
 /* ALONE: one worker has all of it, and needs no read-modify-writes while nobody asks. SHARED: others may join. */
 enum run_sharing { RUN_ALONE, RUN_SHARED };
 
-/* ---- Workers ------------------------------------------------------------------------------------------------------ */
+/* ---- Workers ----------------------------------------------------------------------------------------------------- */
 
 /* How long a thread that looks for something keeps its core to itself. */
 enum { THRUM__POLITE_NS = 2000 };
@@ -369,7 +372,7 @@ struct thrum_executor {
 /* The calling thread's worker; NULL outside. */
 extern _Thread_local worker *thrum__self;
 
-/* ---- executor.c --------------------------------------------------------------------------------------------------- */
+/* ---- executor.c -------------------------------------------------------------------------------------------------- */
 
 thrum_executor *thrum__executor_or_default(thrum_executor *ex);
 /* 0, or THRUM_EFORK in the child of the process that made it. */
@@ -383,16 +386,18 @@ bool thrum__executor_comes_to_rest(const thrum_executor *ex, int64_t ns);
 void thrum__count_start(thrum_executor *ex);
 void thrum__count_end(thrum_executor *ex);
 
-/* Makes the calling thread a worker of the executor: NULL if all places are taken (unless `anyway`) or without memory. */
+/* Makes the calling thread a worker of the executor: NULL if all places are taken (unless `anyway`) or without
+ * memory. */
 worker *thrum__guest_enter(thrum_executor *ex, bool anyway);
 void thrum__guest_leave(worker *guest);
-/* Where there is one place: the same for whoever inserts into the stream of this feeder, and is no worker, by a lease of the place
- * (worker.c): NULL if it has none. The guest leaves by it if it still `leases`; and otherwise, with a lease for the next time. */
+/* Where there is one place: the same for whoever inserts into the stream of this feeder, and is no worker, by a lease
+ * of the place (worker.c): NULL if it has none. The guest leaves by it if it still `leases`; and otherwise, with a
+ * lease for the next time. */
 worker *thrum__guest_enter_by_lease(worker *feeder);
 void thrum__guest_leave_by_lease(worker *guest);
 void thrum__guest_leave_to_lease(worker *guest, worker *feeder);
-/* Where there is one place: waits until it is free, or can be borrowed, so long at most; whoever is only looking for work makes way.
- * By a thread that is no worker of the executor. */
+/* Where there is one place: waits until it is free, or can be borrowed, so long at most; whoever is only looking for
+ * work makes way. By a thread that is no worker of the executor. */
 bool thrum__place_comes_free(thrum_executor *ex, int64_t ns);
 
 /* Starts a spare thread if a worker just parked and nobody is left who could take its place. */
@@ -418,7 +423,7 @@ int thrum__set_pace(thrum_executor *ex);
 /* Works in one of its tasks, however deep in other executors' waits the thread is. */
 bool thrum__works_for(const thrum_executor *ex);
 
-/* ---- domain.c ----------------------------------------------------------------------------------------------------- */
+/* ---- domain.c ---------------------------------------------------------------------------------------------------- */
 
 /* By its number, from 0 (the processor cores) to ex->domains - 1. */
 static inline domain *thrum__domain(thrum_executor *ex, int number)
@@ -434,7 +439,7 @@ void thrum__domain_fini(domain *d);
 /* Gives the workers of all domains their numbers in the executor. */
 void thrum__domains_number(thrum_executor *ex);
 
-/* ---- worker.c ----------------------------------------------------------------------------------------------------- */
+/* ---- worker.c ---------------------------------------------------------------------------------------------------- */
 
 enum found_kind {
     FOUND_NOTHING,
@@ -466,9 +471,9 @@ bool thrum__find_in(worker *w, const thrum__run *only, found *f);
 void thrum__wake_one(domain *d);
 /* One that has been taken off the stack. */
 void thrum__wake_sleeper(worker *sleeper);
-/* Under the domain's lock, after adding to its queue: whom to wake once the lock is given back; NULL for nobody. Without
- * that the domain must not be touched then: what was added may have ended, and the executor with it. (A sleeper that was
- * taken off the stack keeps it: the executor's end waits for its thread.) */
+/* Under the domain's lock, after adding to its queue: whom to wake once the lock is given back; NULL for nobody.
+ * Without that the domain must not be touched then: what was added may have ended, and the executor with it. (A sleeper
+ * that was taken off the stack keeps it: the executor's end waits for its thread.) */
 worker *thrum__wake_later_locked(domain *d);
 bool thrum__work_visible(const domain *d);
 /* The worker parks inside a task, or a guest leaves: its place can be taken. And back. */
@@ -476,8 +481,8 @@ void thrum__step_aside(worker *w);
 void thrum__step_back(worker *w);
 /* The calling thread, which is the worker's, goes to another core if there may be one for it. */
 void thrum__leave_core(const worker *w);
-/* Who is on which core: cores.c. The calling thread, which is that worker just now, says where it is; the same, and it goes to another
- * core if somebody else is on this one; it is at work no more. */
+/* Who is on which core: cores.c. The calling thread, which is that worker just now, says where it is; the same, and it
+ * goes to another core if somebody else is on this one; it is at work no more. */
 void thrum__core_mark(worker *w);
 void thrum__core_take(worker *w);
 void thrum__core_leave(worker *w);
@@ -487,13 +492,14 @@ void thrum__core_wake(worker *sleeper);
 void thrum__core_woken(worker *w);
 /* Before the domain's workers begin, or while they are at rest: whether it is worth knowing. */
 void thrum__core_map_set(domain *d, bool known);
-/* A place for a guest that a worker does not need while it naps (false: there is none), and giving it back, as stepping aside
- * does. */
+/* A place for a guest that a worker does not need while it naps (false: there is none), and giving it back, as stepping
+ * aside does. */
 bool thrum__borrow_place(domain *d);
 void thrum__give_place_back(domain *d);
 /* A lessee has left the only place, and others want it. */
 void thrum__lease_left(domain *d);
-/* The place of one that has just become active is its own: false while a lessee is inside. Giving it back: as stepping aside does. */
+/* The place of one that has just become active is its own: false while a lessee is inside. Giving it back: as stepping
+ * aside does. */
 static inline bool thrum__place_is_own(domain *d)
 {
     return thrum__lease_end(&d->leased);
@@ -507,14 +513,14 @@ void thrum__live(worker *w);
 /* Parks until it has been taken off the stack of sleepers. */
 void thrum__sleep_counted(worker *w);
 
-/* How long a thread that is awake looks for something before it sleeps. Looking is for machines where the one looked at can
- * run meanwhile: not while more workers are awake than there are cores. */
+/* How long a thread that is awake looks for something before it sleeps. Looking is for machines where the one looked at
+ * can run meanwhile: not while more workers are awake than there are cores. */
 static inline int64_t thrum__spin_ns(const domain *d)
 {
     return d->cores && thrum__life_look(&d->life).awake > d->cores ? 0 : d->spin_ns;
 }
 
-/* ---- crowd.c ------------------------------------------------------------------------------------------------------ */
+/* ---- crowd.c ----------------------------------------------------------------------------------------------------- */
 
 /* The worker begins a run that is timed; it is about to leave one. */
 void thrum__crowd_begin(worker *w, const thrum__run *run);
@@ -528,7 +534,7 @@ static inline bool thrum__crowded(domain *d)
            thrum__crowd_lasts(d);
 }
 
-/* ---- door.c ------------------------------------------------------------------------------------------------------- */
+/* ---- door.c ------------------------------------------------------------------------------------------------------ */
 
 /* Until somebody who is woken takes part. */
 enum { WAKING_NS = 40000 };
@@ -560,33 +566,36 @@ static inline bool thrum__door_hides(const worker *victim)
     return thrum__deque_has_hidden(&victim->deque) || thrum__spawn_has_hidden(victim) ||
            atomic_load_explicit(&victim->hidden_sources, memory_order_relaxed) > 0;
 }
-/* Looks for work that others keep to themselves, and asks for it, now or later, or goes and gets it. LOOK_WAIT: there is
- * some, look again now and then; LOOK_SOON: in a moment (an answer may be due); LOOK_SHOWN: some has been shown just now. */
+/* Looks for work that others keep to themselves, and asks for it, now or later, or goes and gets it. LOOK_WAIT: there
+ * is some, look again now and then; LOOK_SOON: in a moment (an answer may be due); LOOK_SHOWN: some has been shown just
+ * now. */
 enum look thrum__door_look(worker *w, int64_t now);
 enum look thrum__door_look_at(worker *victim, int64_t now);
 /* Whether the calling thread, which is the worker's, is on the core of one that has a run alone. A hint. */
 bool thrum__door_shares_core(const worker *w);
 /* For a new worker, where there is no membarrier. */
 void thrum__door_open_for_ever(worker *w);
-/* The owner keeps to itself what it pushes from now on, though somebody has come and got some: what it has now is small. */
+/* The owner keeps to itself what it pushes from now on, though somebody has come and got some: what it has now is
+ * small. */
 void thrum__door_close(worker *w);
 /* The owner shows all it has: it is going to be away. */
 void thrum__door_show_all(worker *w);
 
-/* Tasks below MINUTE are not worth sharing, in a crowd those below SMALL; those below TINY only if there are many; those from
- * LONG on are at once. */
+/* Tasks below MINUTE are not worth sharing, in a crowd those below SMALL; those below TINY only if there are many;
+ * those from LONG on are at once. */
 enum { THRUM__MINUTE_NS = 16, THRUM__TINY_NS = 64, THRUM__SMALL_NS = 512, THRUM__LONG_NS = 2000 };
 
 /* The owner begins a run, alone: false if it is to be shared from the beginning. */
 bool thrum__alone_begin(worker *w, thrum__run *run);
 /* It ends it: false if others are in it by now, or may be. */
 bool thrum__alone_end(worker *w, thrum__run *run);
-/* A shared run in which the caller's strand is the only one becomes its alone again: false if it is not so, or the caller
- * shows work. */
+/* A shared run in which the caller's strand is the only one becomes its alone again: false if it is not so, or the
+ * caller shows work. */
 bool thrum__alone_again(worker *w, thrum__run *run);
 /* A share of a run's sources while it is alone: false if it no longer is. */
 bool thrum__alone_take_sources(worker *w, thrum__run *run, size_t *from, size_t *to);
-/* By a worker that is part of the run: makes it a shared one if it is not yet, and returns when it is one altogether. */
+/* By a worker that is part of the run: makes it a shared one if it is not yet, and returns when it is one
+ * altogether. */
 void thrum__alone_share(worker *w, thrum__run *run);
 
 /* By the owner, inside: the sources of a run, or its line, have come to an end. */
@@ -599,8 +608,8 @@ void thrum__push_slow(worker *w);
 void thrum__door_take(worker *w);
 void thrum__door_give(worker *w);
 
-/* What the owner does between these two nobody else does at the same time: true if the run is its alone and nobody asks.
- * See door.c for why. `inside` counts on, so that others can see how fast the owner goes. */
+/* What the owner does between these two nobody else does at the same time: true if the run is its alone and nobody
+ * asks. See door.c for why. `inside` counts on, so that others can see how fast the owner goes. */
 static inline bool thrum__alone_enter(worker *w, const thrum__run *run)
 {
     if (atomic_load_explicit(&run->sharing, memory_order_acquire) != RUN_ALONE)
@@ -620,7 +629,7 @@ static inline void thrum__alone_leave(worker *w)
     atomic_store_explicit(&w->inside, inside + 1, memory_order_release);
 }
 
-/* ---- run.c -------------------------------------------------------------------------------------------------------- */
+/* ---- run.c ------------------------------------------------------------------------------------------------------- */
 
 bool thrum__run_raise(thrum__run *run);
 void thrum__run_work(worker *w, thrum__run *run, thrum_task *first);
@@ -631,8 +640,8 @@ void thrum__run_whole(worker *w, thrum__run *run);
 void thrum__run_put(worker *w, thrum__run *run, thrum_task *task);
 /* An iteration has ended, detached functions too: whether there is another one. */
 bool thrum__run_goes_on(thrum_handle *handle);
-/* Everything of the run has ended. If it was a module's, and the worker that began it has left: its handle, with which the
- * caller goes on in the parent's run. */
+/* Everything of the run has ended. If it was a module's, and the worker that began it has left: its handle, with which
+ * the caller goes on in the parent's run. */
 thrum_handle *thrum__run_end(worker *w, thrum__run *run);
 /* How long a task takes, as far as is known (0: not at all), after a run in which it was between the other two. */
 int64_t thrum__pace(int64_t known, int64_t least, int64_t most);
@@ -640,7 +649,7 @@ int64_t thrum__pace(int64_t known, int64_t least, int64_t most);
 bool thrum__is_call(const thrum_graph *graph);
 void thrum__call_only_task(worker *w, thrum_handle *handle);
 
-/* ---- line.c ------------------------------------------------------------------------------------------------------- */
+/* ---- line.c ------------------------------------------------------------------------------------------------------ */
 
 /* Whether an iteration that begins is to be run in line if it begins alone. */
 bool thrum__line_pays(const worker *w, const thrum__run *run);
@@ -648,16 +657,16 @@ bool thrum__line_pays(const worker *w, const thrum__run *run);
 int64_t thrum__line_left_ns(const thrum_graph *graph);
 /* An iteration of the graph took so long. */
 void thrum__line_note(thrum_graph *graph, bool in_line, int64_t ns);
-/* Runs the line, until it ends or is broken off. Then a task that is to be completed may be returned: it has run, or the run is
- * cancelled. */
+/* Runs the line, until it ends or is broken off. Then a task that is to be completed may be returned: it has run, or
+ * the run is cancelled. */
 thrum_task *thrum__line_run(worker *w, thrum__run *run);
 /* What is left of the line are sources from now on. By whoever makes the run a shared one, before it is. */
 void thrum__line_break_off(thrum__run *run);
 
-/* ---- pipelined.c -------------------------------------------------------------------------------------------------- */
+/* ---- pipelined.c ------------------------------------------------------------------------------------------------- */
 
-/* What `complete` of run.c is, for a run with lanes. As there, NULL means that nothing has been pushed either: the caller may
- * be about to leave the run. */
+/* What `complete` of run.c is, for a run with lanes. As there, NULL means that nothing has been pushed either: the
+ * caller may be about to leave the run. */
 thrum_task *thrum__pipelined_complete(worker *w, thrum__run *run, const thrum_task *task);
 /* The iteration of a task of the run that is under way. */
 uint64_t thrum__iteration_of(const thrum__run *run, const thrum_task *task);
@@ -667,7 +676,7 @@ bool thrum__is_part_of(const thrum__run *run, const thrum_handle *handle);
 /* The handle that somebody may wait for, of a run or of one that it is a module in. */
 thrum_handle *thrum__outermost_handle(const thrum__run *run);
 
-/* ---- stream.c ----------------------------------------------------------------------------------------------------- */
+/* ---- stream.c ---------------------------------------------------------------------------------------------------- */
 
 /* What thrum__run_work is for a run without a graph. */
 void thrum__stream_work(worker *w, thrum__run *run, thrum_task *first);
@@ -677,28 +686,29 @@ bool thrum__has_streams(const thrum_executor *ex);
 int thrum__service_begin(thrum_executor *ex);
 void thrum__service_end(thrum_executor *ex);
 
-/* ---- sources.c ---------------------------------------------------------------------------------------------------- */
+/* ---- sources.c --------------------------------------------------------------------------------------------------- */
 
 /* A share of the sources that are left, for a strand of the run or the worker that has it alone. */
 bool thrum__run_take_sources(worker *w, thrum__run *run, size_t *from, size_t *to);
-/* The sources that are left are for all to take, and the run has that many strands: the token, and the caller's if it is in
- * the run. */
+/* The sources that are left are for all to take, and the run has that many strands: the token, and the caller's if it
+ * is in the run. */
 void thrum__run_publish(domain *d, thrum__run *run, int64_t strands);
 /* How many sources to take at once. */
 size_t thrum__run_share(const thrum__run *run, size_t at);
 /* Joins a run that has sources left; with `awaited`, only one that this handle waits for. */
 bool thrum__run_join_open(domain *d, const thrum_handle *awaited, found *f);
-/* ---- start.c ------------------------------------------------------------------------------------------------------ */
+/* ---- start.c ----------------------------------------------------------------------------------------------------- */
 
 thrum__run *thrum__run_take(worker *w, thrum_executor *ex);
 void thrum__run_recycle(worker *w, thrum_executor *ex, thrum__run *run);
 void thrum__run_init(thrum__run *run, thrum_handle *handle);
-/* Whether the executor has the workers and domains that the handle's graph, which is frozen, asks for: 0 or an error. */
+/* Whether the executor has the workers and domains that the handle's graph, which is frozen, asks for: 0 or an
+ * error. */
 int thrum__may_run_here(const thrum_handle *handle);
 /* Begins a run for whoever finds it. From then on it may end at any moment, and the executor with it. */
 void thrum__run_begin_published(thrum__run *run, thrum_executor *ex);
-/* Starts the handle's run; with `w`, the caller is its first strand and this returns when the caller has nothing more to
- * do in it. */
+/* Starts the handle's run; with `w`, the caller is its first strand and this returns when the caller has nothing more
+ * to do in it. */
 void thrum__run_begin(thrum_handle *handle, worker *w);
 /* The same for the next in a queue. False: it has nothing to do, and is to be ended. */
 bool thrum__run_begin_queued(thrum_handle *handle);
@@ -707,12 +717,12 @@ void thrum__run_detached_ended(thrum_handle *handle);
 /* Runs a graph once as part of the calling task; errors go to `root`. `open`: as thrum__wait_open_as. */
 void thrum__run_inside(worker *w, thrum_graph *graph, thrum__root *root, bool open);
 
-/* ---- post.c ------------------------------------------------------------------------------------------------------- */
+/* ---- post.c ------------------------------------------------------------------------------------------------------ */
 
 /* A strand of the run for something that waits: while nobody works there on its behalf. By a worker that has one. */
 void thrum__keep_strand(worker *w, thrum__run *run);
-/* Whether the worker that has the ready task in hand may begin it now: else it has been sent to where it belongs, or waits
- * for what it needs. */
+/* Whether the worker that has the ready task in hand may begin it now: else it has been sent to where it belongs, or
+ * waits for what it needs. */
 bool thrum__admit(worker *w, thrum__run *run, thrum_task *task);
 /* It will not begin: the run is cancelled. */
 void thrum__skip(const thrum_task *task);
@@ -720,8 +730,8 @@ void thrum__skip(const thrum_task *task);
 bool thrum__may_stay(worker *w, thrum__run *run, thrum_task *task);
 /* Sends a special task that is ready: to its worker, or to all of its domain. */
 void thrum__send(worker *w, thrum__run *run, thrum_task *task);
-/* A special task is going to wait: with a strand kept, and its post is the caller's to put somewhere. False: it waits already,
- * and the run has failed. */
+/* A special task is going to wait: with a strand kept, and its post is the caller's to put somewhere. False: it waits
+ * already, and the run has failed. */
 bool thrum__begin_waiting(worker *w, thrum__run *run, thrum_task *task);
 /* A task that has waited is sent to where it belongs. Any thread. */
 void thrum__post_woken(thrum__post *post);
@@ -729,8 +739,8 @@ void thrum__post_woken(thrum__post *post);
 bool thrum__take_woken(const worker *w, thrum__run *run, const thrum__post *post);
 /* The same for one that has not gone anywhere. */
 void thrum__end_waiting(thrum__run *run, const thrum__post *post);
-/* Puts a post, with a strand kept, where the domain's workers find it. Any thread. From then on the run may end at any moment,
- * and the executor with it. */
+/* Puts a post, with a strand kept, where the domain's workers find it. Any thread. From then on the run may end at any
+ * moment, and the executor with it. */
 void thrum__post_put(domain *d, enum post_level level, thrum__post *post);
 /* The same for the worker with this number in the domain. */
 void thrum__post_to(domain *d, int number, thrum__post *post);
@@ -751,12 +761,12 @@ static inline thrum_task *thrum__post_take_urgent(worker *w, thrum__run *run)
 void thrum__wake_pinned(domain *d);
 int thrum__priority_of(const thrum_task *task);
 
-/* ---- semaphore.c -------------------------------------------------------------------------------------------------- */
+/* ---- semaphore.c ------------------------------------------------------------------------------------------------- */
 
 /* Before a special task that lists tokens begins: false if it waits for them. */
 bool thrum__tokens_acquire(worker *w, thrum__run *run, thrum_task *task);
-/* After it has completed, if it lists some to be given back. A task of the run that got tokens by this may be returned: for
- * the caller to run. */
+/* After it has completed, if it lists some to be given back. A task of the run that got tokens by this may be returned:
+ * for the caller to run. */
 thrum_task *thrum__tokens_release(worker *w, thrum__run *run, const thrum_task *task);
 /* It is skipped in a cancelled run: if it was sent with tokens, it gives them back. */
 void thrum__tokens_skip(const thrum_task *task);
@@ -765,36 +775,37 @@ void thrum__tokens_end(const thrum__run *run);
 /* What waits for tokens and belongs to the root leaves. */
 void thrum__tokens_cancel(thrum__root *root);
 
-/* ---- event.c ------------------------------------------------------------------------------------------------------ */
+/* ---- event.c ----------------------------------------------------------------------------------------------------- */
 
 /* Calls an event task's function. True: its events have been released, and the task has completed. */
 bool thrum__event_call(worker *w, thrum__run *run, thrum_task *task);
 
-/* ---- event_source.c ------------------------------------------------------------------------------------------------ */
+/* ---- event_source.c ---------------------------------------------------------------------------------------------- */
 
 /* Looks at the executor's sources if events are held and nobody else looks, or has done so just now. */
 void thrum__sources_poll(thrum_executor *ex);
 /* Whether events are held and sources are there, but nobody waits in one. */
 bool thrum__sources_unwatched(const thrum_executor *ex);
-/* A worker that goes to sleep is to wait in a source: to be said before it can be woken. And doing so: until it is woken, or
- * there is nothing to wait for. */
+/* A worker that goes to sleep is to wait in a source: to be said before it can be woken. And doing so: until it is
+ * woken, or there is nothing to wait for. */
 bool thrum__sources_claim(worker *w);
 void thrum__sources_watch(worker *w);
 /* By whoever wakes such a worker. */
 void thrum__sources_call(worker *sleeper);
 
-/* ---- module.c ----------------------------------------------------------------------------------------------------- */
+/* ---- module.c ---------------------------------------------------------------------------------------------------- */
 
-/* Runs the module's graph, or as much of it as comes this worker's way. True: the task has completed (or failed), and the
- * worker goes on behind it. False: whoever ends the module's run does. */
+/* Runs the module's graph, or as much of it as comes this worker's way. True: the task has completed (or failed), and
+ * the worker goes on behind it. False: whoever ends the module's run does. */
 bool thrum__module_run(worker *w, thrum__run *run, thrum_task *task);
 
-/* ---- queue.c ------------------------------------------------------------------------------------------------------ */
+/* ---- queue.c ----------------------------------------------------------------------------------------------------- */
 
-/* Freezes the handle's graph if need be and puts the handle in line. *now: it is the first, and the caller begins it. */
+/* Freezes the handle's graph if need be and puts the handle in line. *now: it is the first, and the caller begins
+ * it. */
 int thrum__graph_enqueue(thrum_handle *handle, bool *now);
-/* The common cases alone: the graph is frozen and nothing of it runs; nothing is queued behind. Else false, and nothing has
- * been done. */
+/* The common cases alone: the graph is frozen and nothing of it runs; nothing is queued behind. Else false, and nothing
+ * has been done. */
 bool thrum__graph_try_begin(thrum_handle *handle);
 bool thrum__graph_try_end(thrum_handle *handle);
 /* The same for a module, which cannot wait in line: THRUM_EBUSY if it would have to. */
@@ -802,7 +813,7 @@ int thrum__graph_claim(thrum_handle *handle);
 /* Takes an ended run out of the line: the next one, which is to begin, or NULL. */
 thrum_handle *thrum__graph_end_run(thrum_handle *handle);
 
-/* ---- handle.c ----------------------------------------------------------------------------------------------------- */
+/* ---- handle.c ---------------------------------------------------------------------------------------------------- */
 
 /* Once, before the first executor. */
 void thrum__handles_init(void);
@@ -833,8 +844,8 @@ void thrum__hand_over_or_queue(thrum_executor *ex, thrum_handle *handle);
 /* The callback is called, and freed, when the handle has ended, or now. */
 void thrum__attach(thrum_handle *handle, callback *c);
 thrum_handle *thrum__queue_take(domain *d, const thrum_handle *owner);
-/* A searching worker comes to stand at the hand-over, if nobody does; looks whether it has been handed a function; leaves.
- * True: it has, and does not stand there any more. */
+/* A searching worker comes to stand at the hand-over, if nobody does; looks whether it has been handed a function;
+ * leaves. True: it has, and does not stand there any more. */
 void thrum__stand(worker *w);
 bool thrum__handed(worker *w, found *f);
 bool thrum__stand_down(worker *w, found *f);
@@ -851,7 +862,7 @@ void thrum__wait_open_as(worker *w, thrum_handle *handle, bool in_task);
 void thrum__note_awaited(thrum_handle *handle, const worker *self);
 bool thrum__is_done(const thrum_handle *handle);
 
-/* ---- scope.c ------------------------------------------------------------------------------------------------------ */
+/* ---- scope.c ----------------------------------------------------------------------------------------------------- */
 
 bool thrum__spawn_steal(worker *thief, worker *victim, const thrum__spawn *helped, found *f);
 void thrum__spawn_run(worker *w, const found *f);
@@ -859,18 +870,18 @@ void thrum__spawn_run(worker *w, const found *f);
 void thrum__spawn_show_locked(worker *w, size_t most);
 void thrum__call_scope(worker *w, thrum__root *root, thrum_scope_fn *fn, void *arg);
 
-/* ---- nest.c ------------------------------------------------------------------------------------------------------- */
+/* ---- nest.c ------------------------------------------------------------------------------------------------------ */
 
-/* Whether the calling thread, which is the worker's (NULL: it is none), has so little of its stack left that it must not call
- * another task. And the sentence for it; and failing a root with that, if it is so. */
+/* Whether the calling thread, which is the worker's (NULL: it is none), has so little of its stack left that it must
+ * not call another task. And the sentence for it; and failing a root with that, if it is so. */
 bool thrum__stack_spent(worker *w);
 int thrum__too_deep(void);
 bool thrum__fails_too_deep(worker *w, thrum__root *root);
-/* In an open join or wait: does something, whatever it is, on top of the calling task. False: there is nothing, or it would
- * go too deep, or others want the worker's place. */
+/* In an open join or wait: does something, whatever it is, on top of the calling task. False: there is nothing, or it
+ * would go too deep, or others want the worker's place. */
 bool thrum__help_with_any(worker *w);
 
-/* ---- stats.c ------------------------------------------------------------------------------------------------------ */
+/* ---- stats.c ----------------------------------------------------------------------------------------------------- */
 
 /* Relaxed: whoever reads it wants a number, and learns nothing else from it. */
 static inline void thrum__count_owner(_Atomic uint64_t *count, uint64_t more)
@@ -880,7 +891,7 @@ static inline void thrum__count_owner(_Atomic uint64_t *count, uint64_t more)
 
 thrum_worker_stats thrum__worker_stats(const worker *w);
 
-/* ---- watch.c ------------------------------------------------------------------------------------------------------ */
+/* ---- watch.c ----------------------------------------------------------------------------------------------------- */
 
 typedef struct watch {
     thrum_task_info info;

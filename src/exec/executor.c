@@ -22,7 +22,7 @@
 /* For workers of a process without membarrier: every push takes the slow path, which has a fence (thrum__wake). */
 static const int64_t always_look = -1;
 
-/* ---- Forks -------------------------------------------------------------------------------------------------------- */
+/* ---- Forks ------------------------------------------------------------------------------------------------------- */
 
 /* A child has the parent's memory but none of its threads. It is told apart by this number. */
 static _Atomic uint32_t generation;
@@ -59,7 +59,7 @@ int thrum__executor_usable(const thrum_executor *ex, const char *what)
     return 0;
 }
 
-/* ---- Outstanding work --------------------------------------------------------------------------------------------- */
+/* ---- Outstanding work -------------------------------------------------------------------------------------------- */
 
 static void raise_owner(_Atomic uint64_t *count, memory_order order)
 {
@@ -118,10 +118,11 @@ static bool all_ended(const thrum_executor *ex)
     return ended == all_started_by(ex);
 }
 
-/* A worker of the executor may touch it after its last handle has ended: its thread is joined, or it is a guest that has
- * not left. So it looks at `awaited` after counting; the barrier's heavy half is in drain: either this sees `awaited`, or
- * whoever waits sees the count. Another thread must look before: the executor may be gone right after. In the gap that
- * this leaves, whoever waits naps and does not sleep. (A futex call names an address and touches nothing.) */
+/* A worker of the executor may touch it after its last handle has ended: its thread is joined, or it is a guest that
+ * has not left. So it looks at `awaited` after counting; the barrier's heavy half is in drain: either this sees
+ * `awaited`, or whoever waits sees the count. Another thread must look before: the executor may be gone right after. In
+ * the gap that this leaves, whoever waits naps and does not sleep. (A futex call names an address and touches
+ * nothing.) */
 void thrum__count_end(thrum_executor *ex)
 {
     worker *self = thrum__self;
@@ -188,7 +189,7 @@ static void drain(thrum_executor *ex)
     }
 }
 
-/* ---- Workers ------------------------------------------------------------------------------------------------------ */
+/* ---- Workers ----------------------------------------------------------------------------------------------------- */
 
 void thrum__worker_free(worker *w)
 {
@@ -315,7 +316,7 @@ void thrum__spare_start(domain *d)
     thrum__lock_give(&ex->lock);
 }
 
-/* ---- Guests ------------------------------------------------------------------------------------------------------- */
+/* ---- Guests ------------------------------------------------------------------------------------------------------ */
 
 /* Acquire, with the release in thrum__guest_leave: the last guest's traces are there. */
 static bool guest_is_free(const worker *w)
@@ -357,8 +358,8 @@ static worker *guest_find(thrum_executor *ex)
     return w;
 }
 
-/* A worker without its place counts as searching and cannot. Where there is no other place, nobody could search anyway; where there
- * are some, those who sleep would not be woken for what is pushed: so nobody borrows there. */
+/* A worker without its place counts as searching and cannot. Where there is no other place, nobody could search anyway;
+ * where there are some, those who sleep would not be woken for what is pushed: so nobody borrows there. */
 static bool borrow_only_place(thrum_executor *ex)
 {
     return ex->cpu.life.limit == 1 && thrum__borrow_place(&ex->cpu);
@@ -417,8 +418,10 @@ void thrum__guest_leave(worker *w)
         thrum__futex_wake(&ex->awaited, INT_MAX);
 }
 
-/* The lessee has the place, so it claims the guest as anybody does who has it; one that is claimed already has parked in the middle of
- * a task. It had no outer one when the lease was granted, and nobody else has claimed it since: who does ends the lease first. The executor is there as long as the stream is, so nobody waits for this guest to leave. */
+/* The lessee has the place, so it claims the guest as anybody does who has it; one that is claimed already has parked
+ * in the middle of a task. It had no outer one when the lease was granted, and nobody else has claimed it since: who
+ * does ends the lease first. The executor is there as long as the stream is, so nobody waits for this guest to
+ * leave. */
 worker *thrum__guest_enter_by_lease(worker *feeder)
 {
     if (!thrum__lease_enter(&feeder->lease))
@@ -456,8 +459,8 @@ void thrum__guest_leave_to_lease(worker *w, worker *feeder)
     thrum__guest_leave(w);
 }
 
-/* As one that wants its place back (thrum__enter_anyway), but for a while only. Whoever just looks for work sees that and goes to
- * sleep, so the place is free when this one leaves it again; but others may come before the caller does. */
+/* As one that wants its place back (thrum__enter_anyway), but for a while only. Whoever just looks for work sees that
+ * and goes to sleep, so the place is free when this one leaves it again; but others may come before the caller does. */
 bool thrum__place_comes_free(thrum_executor *ex, int64_t ns)
 {
     domain *d = &ex->cpu;
@@ -478,7 +481,7 @@ bool thrum__place_comes_free(thrum_executor *ex, int64_t ns)
     return w != NULL;
 }
 
-/* ---- Making ------------------------------------------------------------------------------------------------------- */
+/* ---- Making ------------------------------------------------------------------------------------------------------ */
 
 /* What the configuration itself says counts first, then "cpu:N" among the devices, then the option. */
 static int read_workers(thrum_executor *ex, const thrum_config *config, const thrum_machine_info *machine)
@@ -746,7 +749,7 @@ thrum_executor *thrum_executor_new(const thrum_config *config)
     return ex;
 }
 
-/* ---- Ending ------------------------------------------------------------------------------------------------------- */
+/* ---- Ending ------------------------------------------------------------------------------------------------------ */
 
 bool thrum__works_for(const thrum_executor *ex)
 {
@@ -772,8 +775,8 @@ int thrum_executor_free(thrum_executor *ex)
     if (ex->space.places)
         thrum__places_stop(ex->space.places);
     stop_all_threads(ex, ex->domains);
-    /* A thread that added to the queue may not have given the lock back yet. Those who post to other domains are workers, or
-     * guests who have left. */
+    /* A thread that added to the queue may not have given the lock back yet. Those who post to other domains are
+     * workers, or guests who have left. */
     thrum__lock_take(&ex->cpu.lock);
     thrum__lock_give(&ex->cpu.lock);
     int err = ex->trace ? thrum__trace_write(ex) : 0;
@@ -818,7 +821,7 @@ int thrum_worker_index(void)
     return self && self->root ? self->domain->base + self->index : -1;
 }
 
-/* ---- The default executor ----------------------------------------------------------------------------------------- */
+/* ---- The default executor ---------------------------------------------------------------------------------------- */
 
 static _Atomic(thrum_executor *) default_executor;
 static thrum__lock default_lock;
@@ -851,7 +854,7 @@ thrum_executor *thrum__executor_or_default(thrum_executor *ex)
     return ex ? ex : thrum_executor_default();
 }
 
-/* ---- Failing ------------------------------------------------------------------------------------------------------ */
+/* ---- Failing ----------------------------------------------------------------------------------------------------- */
 
 void thrum_fail(int code, const char *format, ...)
 {

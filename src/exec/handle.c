@@ -3,13 +3,13 @@
  * Handles: submitted functions, waiting, callbacks, and how something ends.
  *
  * Who may touch a handle: the user until release, the executor until it has ended; whoever comes second frees it. Both
- * say so in `state`, each by one step. `pending` counts what must end before it has ended; whoever lowers it to zero ends
- * it.
+ * say so in `state`, each by one step. `pending` counts what must end before it has ended; whoever lowers it to zero
+ * ends it.
  *
- * The end, in this order: the graph's queue moves on (so that a waiter may free the graph), callbacks are called, DONE is
- * set, waiters are woken, the executor is told, and the next run of the graph begins. Setting DONE is a release; reading
- * it in thrum_wait and thrum_done is an acquire: what the tasks wrote is there for whoever waited. After setting it the
- * ender does not touch the handle, unless it is the one to free it.
+ * The end, in this order: the graph's queue moves on (so that a waiter may free the graph), callbacks are called, DONE
+ * is set, waiters are woken, the executor is told, and the next run of the graph begins. Setting DONE is a release;
+ * reading it in thrum_wait and thrum_done is an acquire: what the tasks wrote is there for whoever waited. After
+ * setting it the ender does not touch the handle, unless it is the one to free it.
  */
 #include "exec/exec_int.h"
 
@@ -20,10 +20,10 @@
 #include <limits.h>
 #include <sched.h>
 
-/* ---- Memory ------------------------------------------------------------------------------------------------------- */
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
 
-/* Each thread keeps some handles that it freed for the next ones that it makes: a thread that submits and waits again and
- * again uses the same memory, which the worker's core has in its cache. */
+/* Each thread keeps some handles that it freed for the next ones that it makes: a thread that submits and waits again
+ * and again uses the same memory, which the worker's core has in its cache. */
 enum { KEPT_MOST = 16 };
 
 static _Thread_local struct {
@@ -91,11 +91,11 @@ static thrum_handle *handle_alloc(void)
     return handle;
 }
 
-/* ---- Making and releasing ----------------------------------------------------------------------------------------- */
+/* ---- Making and releasing ---------------------------------------------------------------------------------------- */
 
-/* Everything but what is as it was after the end of the handle that this memory was before, which is as in zeroed memory:
- * no callbacks, the lock free, in no queue. Relaxed: whoever else comes to see the handle does so through a queue, the
- * graph's word or the run's strands. */
+/* Everything but what is as it was after the end of the handle that this memory was before, which is as in zeroed
+ * memory: no callbacks, the lock free, in no queue. Relaxed: whoever else comes to see the handle does so through a
+ * queue, the graph's word or the run's strands. */
 static void handle_init(thrum_handle *handle, thrum_executor *ex, enum handle_work work, worker *borrower)
 {
     handle->object = (thrum__object){
@@ -179,7 +179,7 @@ bool thrum_done(const thrum_handle *handle)
     return handle && thrum__is_done(handle);
 }
 
-/* ---- Ending ------------------------------------------------------------------------------------------------------- */
+/* ---- Ending ------------------------------------------------------------------------------------------------------ */
 
 /* Calls those that are attached so far. CALLBACKS is set and cleared under the lock, where the list changes. */
 static void call_back(thrum_handle *handle)
@@ -198,8 +198,8 @@ static void call_back(thrum_handle *handle)
     }
 }
 
-/* Calls the callbacks, also those that are attached meanwhile, and sets DONE when there are no more: returns what was set
- * besides. A handle that ends in the worker that borrowed it is known to nobody else. */
+/* Calls the callbacks, also those that are attached meanwhile, and sets DONE when there are no more: returns what was
+ * set besides. A handle that ends in the worker that borrowed it is known to nobody else. */
 static uint32_t finish(thrum_handle *handle)
 {
     uint32_t seen = atomic_load_explicit(&handle->state, memory_order_relaxed);
@@ -256,8 +256,8 @@ void thrum__handle_end(thrum_handle *handle)
     while (handle && !thrum__run_begin_queued(handle));
 }
 
-/* Acquire and release: what each of the two did happens before what the second one does next. If that is the other one, the
- * handle may be gone by now. */
+/* Acquire and release: what each of the two did happens before what the second one does next. If that is the other one,
+ * the handle may be gone by now. */
 bool thrum__module_end(thrum_handle *handle)
 {
     thrum_handle *next = thrum__graph_end_run(handle);
@@ -267,8 +267,8 @@ bool thrum__module_end(thrum_handle *handle)
     return left;
 }
 
-/* When one is left, it is the caller's: only what is pending adds to it. So no read-modify-write is needed then, and the
- * acquire pairs with the releases of those that ended before. */
+/* When one is left, it is the caller's: only what is pending adds to it. So no read-modify-write is needed then, and
+ * the acquire pairs with the releases of those that ended before. */
 bool thrum__pending_lower(thrum_handle *handle)
 {
     return atomic_load_explicit(&handle->pending, memory_order_acquire) == 1 ||
@@ -285,7 +285,8 @@ void thrum__handle_lower(thrum_handle *handle)
         thrum__handle_end(handle);
 }
 
-/* Has whoever ends the handle come by the lock before it sets DONE, as if there were callbacks. False: it has set it. */
+/* Has whoever ends the handle come by the lock before it sets DONE, as if there were callbacks. False: it has set
+ * it. */
 static bool keep_from_ending_locked(thrum_handle *handle)
 {
     uint32_t seen = atomic_load_explicit(&handle->state, memory_order_acquire);
@@ -327,7 +328,7 @@ int thrum_then(thrum_handle *handle, thrum_fn *fn, void *arg)
     return 0;
 }
 
-/* ---- Functions ---------------------------------------------------------------------------------------------------- */
+/* ---- Functions --------------------------------------------------------------------------------------------------- */
 
 static void call_function(worker *w, thrum_handle *handle, thrum__root *root)
 {
@@ -367,11 +368,11 @@ bool thrum__handle_ends_quietly(const thrum_handle *handle)
     return handle->work == WORK_FN && !(atomic_load_explicit(&handle->state, memory_order_relaxed) & CALLBACKS);
 }
 
-/* ---- The hand-over ------------------------------------------------------------------------------------------------ */
+/* ---- The hand-over ----------------------------------------------------------------------------------------------- */
 
-/* A worker that searches in vain stands at the domain's hand-over, one at a time, and is given the next function without
- * a lock, a waking or a look at the life cycle: it is bound to take it, since it looks there before it does anything else.
- * The word: 0, nobody stands there; STANDS, somebody does; else the handle that it is given. Changes:
+/* A worker that searches in vain stands at the domain's hand-over, one at a time, and is given the next function
+ * without a lock, a waking or a look at the life cycle: it is bound to take it, since it looks there before it does
+ * anything else. The word: 0, nobody stands there; STANDS, somebody does; else the handle that it is given. Changes:
  *
  *   0 -> STANDS        a searching worker                    handle -> STANDS   a waiter that takes its own back
  *   STANDS -> handle   whoever submits                       STANDS, handle -> 0   the worker that stands there
@@ -436,7 +437,7 @@ static bool take_back(domain *d, thrum_handle *handle)
                                                    memory_order_relaxed);
 }
 
-/* ---- The queue ---------------------------------------------------------------------------------------------------- */
+/* ---- The queue --------------------------------------------------------------------------------------------------- */
 
 /* A function waits in the domain's queue until a worker or a waiter takes it out, under the lock: that decides who runs
  * it. */
@@ -589,7 +590,7 @@ int thrum_scope_run(thrum_executor *ex, thrum_scope_fn *fn, void *arg)
     return err;
 }
 
-/* ---- Waiting ------------------------------------------------------------------------------------------------------ */
+/* ---- Waiting ----------------------------------------------------------------------------------------------------- */
 
 /* Submitted functions are queued at home, detached ones where they were spawned. */
 static bool find_function(worker *w, thrum_handle *handle, found *f)
@@ -617,8 +618,8 @@ static bool find_for(worker *w, thrum_handle *handle, bool any, found *f)
 }
 
 /* Sleeps until the handle is done or there may be something to do: where there are no threads, or for this very worker
- * (post.c). Who finds POKED takes it away and looks again; so must a worker for which something was posted, for whoever took
- * it away may have been another. */
+ * (post.c). Who finds POKED takes it away and looks again; so must a worker for which something was posted, for whoever
+ * took it away may have been another. */
 static void sleep_on(thrum_handle *handle, worker *w, int64_t timeout_ns)
 {
     uint32_t seen = atomic_fetch_or_explicit(&handle->state, AWAITED, memory_order_acquire);
@@ -630,8 +631,8 @@ static void sleep_on(thrum_handle *handle, worker *w, int64_t timeout_ns)
 
 enum { LOOKS_PER_CLOCK = 16, THREADLESS_NAP_NS = 1000000, PLACE_NAP_NS = 200000 };
 
-/* A function that nobody fetches although a worker stands there: the worker waits for this very core. The system may leave
- * two threads that both look on one core for long, though another is idle; so the worker is asked to move. */
+/* A function that nobody fetches although a worker stands there: the worker waits for this very core. The system may
+ * leave two threads that both look on one core for long, though another is idle; so the worker is asked to move. */
 static void ask_to_move(const thrum_handle *handle)
 {
     domain *d = &handle->ex->cpu;
@@ -660,7 +661,8 @@ static bool spin_on(const thrum_handle *handle, int64_t ns)
     return false;
 }
 
-/* Without threads others do not wake it; and a policy calls the place of a worker, which cannot know where that waits. */
+/* Without threads others do not wake it; and a policy calls the place of a worker, which cannot know where that
+ * waits. */
 static int64_t nap_for(const worker *w)
 {
     if (w->ex->threadless)
@@ -680,8 +682,8 @@ static void sleep_in_wait(thrum_handle *handle, worker *w)
     thrum__place_resume(&before);
 }
 
-/* Where there are no threads, a waiter outside tasks does whatever there is. With `open` any waiter does, but on top of a
- * task only as far as thrum__help_with_any allows. */
+/* Where there are no threads, a waiter outside tasks does whatever there is. With `open` any waiter does, but on top of
+ * a task only as far as thrum__help_with_any allows. */
 static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool open)
 {
     bool any = w->ex->threadless && !in_task;
@@ -699,7 +701,8 @@ static void wait_helping(worker *w, thrum_handle *handle, bool in_task, bool ope
             looking_since = 0;
             continue;
         }
-        /* Jobs that a policy has put aside for this worker run here and nowhere else; what is awaited may be among them. */
+        /* Jobs that a policy has put aside for this worker run here and nowhere else; what is awaited may be among
+         * them. */
         if (w->ex->space.places && thrum__place_help(w->ex->space.places)) {
             looking_since = 0;
             continue;
@@ -778,8 +781,8 @@ static bool calls_back(const thrum_handle *handle)
     return atomic_load_explicit(&handle->ender, memory_order_relaxed) == &thrum__self;
 }
 
-/* Whether the handle can only end after the task: it is the task's own, or that of a task which waits for the task's, and so
- * on. A handle in this chain is not done while the one before it is not, so the chain is there to walk. */
+/* Whether the handle can only end after the task: it is the task's own, or that of a task which waits for the task's,
+ * and so on. A handle in this chain is not done while the one before it is not, so the chain is there to walk. */
 static bool ends_after(const thrum__root *root, const thrum_handle *handle)
 {
     const thrum_handle *at = root ? root->run : NULL;

@@ -34,8 +34,8 @@ thrum__here thrum__here_now(void)
     return (thrum__here){self, self->run, &self->root->attention};
 }
 
-/* As arrive_shared of run.c: if one is missing, the caller is it, and nobody else will touch the counter. The acquire pairs
- * with the releases of the others' subtractions. */
+/* As arrive_shared of run.c: if one is missing, the caller is it, and nobody else will touch the counter. The acquire
+ * pairs with the releases of the others' subtractions. */
 static inline bool arrive_shared(thrum__count *count)
 {
     uint32_t missing = atomic_load_explicit(&count->missing, memory_order_acquire);

@@ -15,20 +15,21 @@
  * thrum_scope_open_on opens a scope that is part of it. */
 bool thrum__inside(const thrum_executor *ex);
 
-/* The handles of an executor (with NULL: of the default one), for the call `what`: NULL if it cannot be used, and the thread's
- * message tells why. */
+/* The handles of an executor (with NULL: of the default one), for the call `what`: NULL if it cannot be used, and the
+ * thread's message tells why. */
 struct thrum__space;
 struct thrum__space *thrum__executor_space(thrum_executor *ex, const char *what);
 
-/* How many workers can take part in what the caller spawns with this executor: those of the calling task's domain if it is
- * inside, else the executor's (with NULL: the default one's). 0: there is no such executor, and the thread's message tells why. */
+/* How many workers can take part in what the caller spawns with this executor: those of the calling task's domain if it
+ * is inside, else the executor's (with NULL: the default one's). 0: there is no such executor, and the thread's message
+ * tells why. */
 uint32_t thrum__team_size(thrum_executor *ex);
 
 /* The executor's own workers of domain 0, to which work can be pinned: none where it has no threads. */
 int thrum__own_workers(const thrum_executor *ex);
 
-/* The calling worker's number among those of its domain, from 0 on; helping callers and stand-ins come after the domain's own.
- * 0 outside. */
+/* The calling worker's number among those of its domain, from 0 on; helping callers and stand-ins come after the
+ * domain's own. 0 outside. */
 uint32_t thrum__team_index(void);
 
 /* Where errors of the calling task go; NULL outside tasks. */
@@ -43,18 +44,19 @@ typedef struct thrum__here {
 
 thrum__here thrum__here_now(void);
 
-/* A counter of things that a piece of work waits for, all of which are tasks of one run. The last arrival gives it its full
- * value again, before the work begins. */
+/* A counter of things that a piece of work waits for, all of which are tasks of one run. The last arrival gives it its
+ * full value again, before the work begins. */
 typedef struct thrum__count {
     _Atomic uint32_t missing;
     uint32_t full;
 } thrum__count;
 
-/* Arrives at the counter: true if it has come to zero. What the callers did before they arrived happens before what the last
- * of them does next. While the worker has the run alone there are no read-modify-writes. */
+/* Arrives at the counter: true if it has come to zero. What the callers did before they arrived happens before what the
+ * last of them does next. While the worker has the run alone there are no read-modify-writes. */
 bool thrum__arrive(const thrum__here *here, thrum__count *count);
 
-/* Arrives at one counter, which may be NULL, and then at another. Bit 0: the first has come to zero, bit 1: the second. */
+/* Arrives at one counter, which may be NULL, and then at another. Bit 0: the first has come to zero, bit 1: the
+ * second. */
 unsigned thrum__arrive_at_two(const thrum__here *here, thrum__count *first, thrum__count *second);
 
 #endif

@@ -2,8 +2,8 @@
  *
  * Running a job whose data has arrived: its buffers, its kernel on a processor or a device, and what follows.
  *
- * Every kernel is called inside of thrum__job_call, through `launch`: so thrum_fail finds the job's root, and observers and traces
- * see the job, wherever it runs and even where it only takes its time.
+ * Every kernel is called inside of thrum__job_call, through `launch`: so thrum_fail finds the job's root, and observers
+ * and traces see the job, wherever it runs and even where it only takes its time.
  */
 #include "exec/place_int.h"
 
@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* ---- Calling --------------------------------------------------------------------------------------------------------- */
+/* ---- Calling ----------------------------------------------------------------------------------------------------- */
 
 /* One call of a kernel. */
 typedef struct kernel_call {
@@ -104,7 +104,7 @@ static bool call(place *pl, placing *p, kernel_call *c, const thrum_buffer *buff
     return false;
 }
 
-/* ---- Buffers ----------------------------------------------------------------------------------------------------------- */
+/* ---- Buffers ----------------------------------------------------------------------------------------------------- */
 
 static int home_scratch(use *u, thrum_buffer *buffer)
 {
@@ -159,7 +159,7 @@ static void free_buffers(placing *p)
             free_home_scratch(&p->uses[i]);
 }
 
-/* ---- Kinds of jobs -------------------------------------------------------------------------------------------------------- */
+/* ---- Kinds of jobs ----------------------------------------------------------------------------------------------- */
 
 /* What a kernel has begun to write counts as written, though the job may fail later. */
 static bool begin_private_copies(place *pl, placing *p, bool *wrote)

@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs in line: one worker runs a graph's tasks one after the other as they were created (model/line.c), and tells no successor.
- * Of an empty task that leaves the call: no counter, no list, no deque, and the next record is the next in memory.
+ * Runs in line: one worker runs a graph's tasks one after the other as they were created (model/line.c), and tells no
+ * successor. Of an empty task that leaves the call: no counter, no list, no deque, and the next record is the next in
+ * memory.
  *
- * When. By the graph's edges several workers may share a run, so in line is for tasks which cost less than finding out which of
- * them may run. How long they take is not known but by trying: a graph that was run by its edges some times, in so little time that
- * it may pay, is run in line; from then on that way is taken which took less. What is known of a run in line fades with every run
- * by the edges, so that it is tried again, but rarely if it was much slower.
+ * When. By the graph's edges several workers may share a run, so in line is for tasks which cost less than finding out
+ * which of them may run. How long they take is not known but by trying: a graph that was run by its edges some times,
+ * in so little time that it may pay, is run in line; from then on that way is taken which took less. What is known of a
+ * run in line fades with every run by the edges, so that it is tried again, but rarely if it was much slower.
  *
- * How others get their part. A run in line is alone (door.c), and its tasks are hidden sources. `line`, the number of tasks that
- * have begun, is changed like counters of a run that is alone: by the owner while it is inside. Whoever makes the run a shared one,
- * which is the owner when somebody asks or when it is going to wait in a task, or a raider while the owner is in the middle of one,
- * breaks the line: the last task that has begun is the owner's to complete, all before it have completed, and of the rest those
- * that are ready are the run's sources from then on. That takes as long as going through the edges of what has run, which is
- * less than what was saved by not doing so before.
+ * How others get their part. A run in line is alone (door.c), and its tasks are hidden sources. `line`, the number of
+ * tasks that have begun, is changed like counters of a run that is alone: by the owner while it is inside. Whoever
+ * makes the run a shared one, which is the owner when somebody asks or when it is going to wait in a task, or a raider
+ * while the owner is in the middle of one, breaks the line: the last task that has begun is the owner's to complete,
+ * all before it have completed, and of the rest those that are ready are the run's sources from then on. That takes as
+ * long as going through the edges of what has run, which is less than what was saved by not doing so before.
  *
  * A cancelled run ends where it is: no counter has been touched.
  */
 #include "exec/exec_int.h"
 
-/* Runs of each kind before they are compared: the first may find its memory in no cache, and what is in line may be held up. */
+/* Runs of each kind before they are compared: the first may find its memory in no cache, and what is in line may be
+ * held up. */
 enum { TRIED = 2, TRIED_IN_LINE = 3 };
 enum { MOST_NS = 1024, MOST_OF_OTHERS_NS = 256 }; /* by the edges for each task, and that times the other workers */
 enum { FADES = 64 };     /* its part that what is known of a run in line loses with each other run */
 enum { TIMES_LEFT = 4 }; /* the expected time, after which others look whether it is slower than thought */
 enum { AHEAD = 2048, ARGUMENTS_AHEAD = 8 }; /* bytes of records; tasks */
 
-/* ---- Whether ------------------------------------------------------------------------------------------------------ */
+/* ---- Whether ----------------------------------------------------------------------------------------------------- */
 
 static bool may_pay(const domain *d, const thrum_graph *graph)
 {
@@ -65,7 +67,7 @@ void thrum__line_note(thrum_graph *graph, bool in_line, int64_t ns)
         graph->line.line_ps -= graph->line.line_ps / FADES;
 }
 
-/* ---- Running ------------------------------------------------------------------------------------------------------ */
+/* ---- Running ----------------------------------------------------------------------------------------------------- */
 
 /* False: the run is a shared one, and the line broken. Whoever asks is served by that. */
 static bool enter(worker *w, const thrum__run *run)
@@ -78,7 +80,8 @@ static bool enter(worker *w, const thrum__run *run)
     return true;
 }
 
-/* The tasks from *number on that lie side by side. False: not all of them were called. *last is the last that has begun. */
+/* The tasks from *number on that lie side by side. False: not all of them were called. *last is the last that has
+ * begun. */
 static bool run_neighbours(worker *w, thrum__run *run, uint64_t *number, uint64_t count, thrum_task **last)
 {
     size_t neighbours;
@@ -101,7 +104,8 @@ static bool run_neighbours(worker *w, thrum__run *run, uint64_t *number, uint64_
     return true;
 }
 
-/* Where the line has come to its end, nothing is left to be taken, and where the run is cancelled nothing is called any more. */
+/* Where the line has come to its end, nothing is left to be taken, and where the run is cancelled nothing is called any
+ * more. */
 static bool end_line(worker *w, thrum__run *run)
 {
     if (!enter(w, run))

@@ -2,20 +2,21 @@
  *
  * Room on devices: who gets memory, and what is thrown out for it.
  *
- * A job gets memory for all of its uses on a node at once, or for none. Those that cannot have it now wait in the node's *line*,
- * and nobody overtakes, not even one that needs no more memory. A job that has been *admitted* holds all that it needs, and ends
- * without asking for more; then what it used can be thrown out. So the first in the line gets its turn, if its data fits into the
- * node's memory at all, and two jobs that do not fit together run one after the other.
+ * A job gets memory for all of its uses on a node at once, or for none. Those that cannot have it now wait in the
+ * node's *line*, and nobody overtakes, not even one that needs no more memory. A job that has been *admitted* holds all
+ * that it needs, and ends without asking for more; then what it used can be thrown out. So the first in the line gets
+ * its turn, if its data fits into the node's memory at all, and two jobs that do not fit together run one after the
+ * other.
  *
- * A replica stays while it has users: admitted jobs, and copies from and to it. Of the others the one that was used longest ago is
- * thrown out first. If no other node has the content, it is copied home before; but not while a job is admitted that writes it,
- * since that may change what is copied to: then it stays.
+ * A replica stays while it has users: admitted jobs, and copies from and to it. Of the others the one that was used
+ * longest ago is thrown out first. If no other node has the content, it is copied home before; but not while a job is
+ * admitted that writes it, since that may change what is copied to: then it stays.
  *
  * All of this happens with places->lock held.
  */
 #include "exec/place_int.h"
 
-/* ---- The list of replicas by last use ------------------------------------------------------------------------------ */
+/* ---- The list of replicas by last use ---------------------------------------------------------------------------- */
 
 static void list_take_out(node *n, replica *r)
 {
@@ -72,7 +73,7 @@ void thrum__replica_is_newest(thrum__places *places, replica *r)
     list_append(n, r);
 }
 
-/* ---- Getting and giving back ---------------------------------------------------------------------------------------- */
+/* ---- Getting and giving back ------------------------------------------------------------------------------------- */
 
 static size_t room(const node *n)
 {
@@ -137,7 +138,7 @@ void thrum__scratch_free(thrum__places *places, node *n, use *u)
     u->scratch = NULL;
 }
 
-/* ---- Throwing out ---------------------------------------------------------------------------------------------------- */
+/* ---- Throwing out ------------------------------------------------------------------------------------------------ */
 
 static bool may_go(const thrum__places *places, const replica *r)
 {
@@ -184,7 +185,7 @@ static bool make_room(thrum__places *places, node *n, size_t need, todo *todo)
     return room(n) >= need;
 }
 
-/* ---- Reserving -------------------------------------------------------------------------------------------------------- */
+/* ---- Reserving --------------------------------------------------------------------------------------------------- */
 
 static replica *replica_of(const use *u)
 {
@@ -289,7 +290,7 @@ static enum outcome reserve(thrum__places *places, node *n, placing *p, todo *to
     return outcome == LATER && !something_may_leave(places, n) ? NEVER : outcome;
 }
 
-/* ---- The line ----------------------------------------------------------------------------------------------------------- */
+/* ---- The line ---------------------------------------------------------------------------------------------------- */
 
 void thrum__node_append(node *n, placing *p)
 {
@@ -393,8 +394,8 @@ static bool all_wait_for_lines(const thrum__places *places)
     return true;
 }
 
-/* Where the line is stuck, it goes on with one that another node may have; or with one that is waited for, which is an error, once
- * nobody there waits for anything else. */
+/* Where the line is stuck, it goes on with one that another node may have; or with one that is waited for, which is an
+ * error, once nobody there waits for anything else. */
 static placing *take_from_stuck(const thrum__places *places, node *n)
 {
     placing *p = take_from_line(places, n, can_go_elsewhere);
@@ -417,7 +418,7 @@ void thrum__node_serve_line(thrum__places *places, node *n, todo *todo)
     }
 }
 
-/* ---- Prefetching ---------------------------------------------------------------------------------------------------------- */
+/* ---- Prefetching ------------------------------------------------------------------------------------------------- */
 
 static replica *oldest_to_spare(const thrum__places *places, const node *n)
 {

@@ -2,10 +2,10 @@
  *
  * Modules: a graph that runs as a task of another.
  *
- * The worker that comes to the module's task begins the module's graph, as a run of its own whose errors are the parent's,
- * and works on it. If that run has ended by then, the worker goes on behind the task as behind any other. If others are
- * still at it, the worker leaves; the module keeps a strand in the parent's run, and whoever ends the module's run goes on
- * with it (work in run.c). Who of the two came last is decided by an exchange of handle->module.
+ * The worker that comes to the module's task begins the module's graph, as a run of its own whose errors are the
+ * parent's, and works on it. If that run has ended by then, the worker goes on behind the task as behind any other. If
+ * others are still at it, the worker leaves; the module keeps a strand in the parent's run, and whoever ends the
+ * module's run goes on with it (work in run.c). Who of the two came last is decided by an exchange of handle->module.
  */
 #include "exec/exec_int.h"
 

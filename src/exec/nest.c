@@ -2,17 +2,17 @@
  *
  * Work inside of work, on one stack: how deep that may go; and open joins and waits, which add to it on purpose.
  *
- * A join calls the scope's children, whose joins call theirs, and so on: a chain of scopes is as deep on the stack as in the
- * program. Before a child is called, the frame's address is compared with the lowest that this thread's stack allows. Below
- * that the child is not called: its root fails with THRUM_ELIMIT, which cancels everything else of it, and all joins return.
- * The quick paths compare the scope's address instead, and leave all that may be too deep to the slow ones; so a scope that
- * does not lie on the thread's stack is joined the slow way and judged by the frame.
+ * A join calls the scope's children, whose joins call theirs, and so on: a chain of scopes is as deep on the stack as
+ * in the program. Before a child is called, the frame's address is compared with the lowest that this thread's stack
+ * allows. Below that the child is not called: its root fails with THRUM_ELIMIT, which cancels everything else of it,
+ * and all joins return. The quick paths compare the scope's address instead, and leave all that may be too deep to the
+ * slow ones; so a scope that does not lie on the thread's stack is joined the slow way and judged by the frame.
  */
 #include "exec/exec_int.h"
 
 #include "sys/stack.h"
 
-/* ---- The depth ---------------------------------------------------------------------------------------------------- */
+/* ---- The depth --------------------------------------------------------------------------------------------------- */
 
 bool thrum__stack_spent(worker *w)
 {
@@ -42,23 +42,24 @@ bool thrum__fails_too_deep(worker *w, thrum__root *root)
     return true;
 }
 
-/* ---- Open joins and waits ----------------------------------------------------------------------------------------- */
+/* ---- Open joins and waits ---------------------------------------------------------------------------------------- */
 
 /* As many pick up work one on top of the other. */
 enum { ON_TOP_MOST = 32 };
 
-/* A strict join elsewhere that helps this worker with a child of its own, which this worker stole, takes what lies above that
- * child in the stack of spawned tasks. What the work on top spawns lies there too and is none of its business: it stops at
- * `strangers`. That is where the lowest of such work begins; so it may leave out more than it has to, and parks then. */
+/* A strict join elsewhere that helps this worker with a child of its own, which this worker stole, takes what lies
+ * above that child in the stack of spawned tasks. What the work on top spawns lies there too and is none of its
+ * business: it stops at `strangers`. That is where the lowest of such work begins; so it may leave out more than it has
+ * to, and parks then. */
 static void set_strangers(worker *w, thrum__spawn *from)
 {
     if (w->on_top == 0)
         atomic_store_explicit(&w->strangers, from, memory_order_relaxed);
 }
 
-/* What this worker itself has to offer to others: tasks of the run that it is in, and older children than those it waits
- * for. It takes them as a thief would, the oldest first; nothing that is beneath on the stack minds, since any thief might
- * have done the same. */
+/* What this worker itself has to offer to others: tasks of the run that it is in, and older children than those it
+ * waits for. It takes them as a thief would, the oldest first; nothing that is beneath on the stack minds, since any
+ * thief might have done the same. */
 static bool find_at_home(worker *w, found *f)
 {
     if (!w->root)

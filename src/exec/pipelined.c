@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pipelined runs: many iterations of a graph with no barrier between them. What waits for what, and why nothing waits for
- * ever, is in model/next.h; this is how firings become ready.
+ * Pipelined runs: many iterations of a graph with no barrier between them. What waits for what, and why nothing waits
+ * for ever, is in model/next.h; this is how firings become ready.
  *
- * Such a run goes as others do (run.c): its sources are the tasks without strong predecessors, in their first iteration, and
- * a word in a deque stands for the task's firing that is ready. But each task takes the slow path, by the run's `attention`,
- * and completing it is done here, with the task's lane in the place of its record's counter and successors.
+ * Such a run goes as others do (run.c): its sources are the tasks without strong predecessors, in their first
+ * iteration, and a word in a deque stands for the task's firing that is ready. But each task takes the slow path, by
+ * the run's `attention`, and completing it is done here, with the task's lane in the place of its record's counter and
+ * successors.
  *
  * Roles
- *   The worker that completes a firing walks the task's links and arrives at a slot for each, its own lane's last. Any number
- *   of workers do so at once.
- *   The worker whose arrival is a slot's last makes the firing ready: it sets the slot to its full value again, moves the
- *   lane on by one, and pushes the task or runs it next.
+ *   The worker that completes a firing walks the task's links and arrives at a slot for each, its own lane's last. Any
+ *   number of workers do so at once.
+ *   The worker whose arrival is a slot's last makes the firing ready: it sets the slot to its full value again, moves
+ *   the lane on by one, and pushes the task or runs it next.
  *
  * Invariants
- *   1. At most one firing of a task is ready or under way: each waits for the one before it. So a word needs no number, and
- *      the lane's fields but the counters belong to whoever made the firing ready, then to whoever runs it, until that one
- *      arrives at its own lane.
- *   2. While slot j % K counts for firing j, nobody arrives at it for another firing. Later ones: each arrival for firing
- *      j + K comes after the task's firing j. (From a strong predecessor's firing j + K and a next predecessor's firing
- *      j + K - 1 by the credits that these wait for; from the task's own firing j + K - 1 by the order of its firings; credits
- *      from a strong successor's firing j and a next successor's firing j + 1, since those wait for the task's firing j.)
- *      Earlier ones: they are what the slot came to zero by.
+ *   1. At most one firing of a task is ready or under way: each waits for the one before it. So a word needs no number,
+ *      and the lane's fields but the counters belong to whoever made the firing ready, then to whoever runs it, until
+ *      that one arrives at its own lane.
+ *   2. While slot j % K counts for firing j, nobody arrives at it for another firing. Later ones: each arrival for
+ *      firing j + K comes after the task's firing j. (From a strong predecessor's firing j + K and a next predecessor's
+ *      firing j + K - 1 by the credits that these wait for; from the task's own firing j + K - 1 by the order of its
+ *      firings; credits from a strong successor's firing j and a next successor's firing j + 1, since those wait for
+ *      the task's firing j.) Earlier ones: they are what the slot came to zero by.
  *   3. So a slot is set to its full value after all arrivals for firing j and before all for firing j + K, and needs no
  *      read-modify-write for that, nor for the last arrival.
  *
- * Orders: arriving releases and the last arrival acquires, so all that a firing waited for happens before it; and what was
- * written to a slot or lane for it happens before whoever comes after the firing. While the worker has the run alone, all of
- * it is plain (door.c).
+ * Orders: arriving releases and the last arrival acquires, so all that a firing waited for happens before it; and what
+ * was written to a slot or lane for it happens before whoever comes after the firing. While the worker has the run
+ * alone, all of it is plain (door.c).
  *
  * tests/spin/lanes.pml is a model of it.
  *
- * A cancelled run makes nothing ready any more and so comes to its end. What it leaves in the lanes does not matter: each
- * pipelined run begins by setting all of them.
+ * A cancelled run makes nothing ready any more and so comes to its end. What it leaves in the lanes does not matter:
+ * each pipelined run begins by setting all of them.
  */
 #include "exec/exec_int.h"
 
@@ -63,8 +64,8 @@ static inline bool advance(const thrum__run *run, thrum__lane *lane)
     return true;
 }
 
-/* What runs next is a successor in the same iteration if there is one, which finds the task's results in the cache; else the
- * task itself, which finds its own data there; else any. */
+/* What runs next is a successor in the same iteration if there is one, which finds the task's results in the cache;
+ * else the task itself, which finds its own data there; else any. */
 enum rank { ANY, SELF, SUCCESSOR };
 
 /* One worker's walk along the links of a task that it has completed. */
@@ -146,7 +147,7 @@ thrum_task *thrum__pipelined_complete(worker *w, thrum__run *run, const thrum_ta
     return walk.chosen;
 }
 
-/* ---- Which iteration ---------------------------------------------------------------------------------------------- */
+/* ---- Which iteration --------------------------------------------------------------------------------------------- */
 
 uint64_t thrum__iteration_of(const thrum__run *run, const thrum_task *task)
 {

@@ -3,9 +3,9 @@
  * Places: how jobs get from the policy to workers.
  *
  * Roles
- *   Anybody pushes. A place *serves*: in a call of its worker (stream.h) it pops, stages and runs jobs until the policy refuses it
- *   and nothing that it has staged has arrived. Whoever has something for a place *wakes* it: the policy, in a push or a pop;
- *   the end of a transfer that completes what a job waited for; a device that breaks.
+ *   Anybody pushes. A place *serves*: in a call of its worker (stream.h) it pops, stages and runs jobs until the policy
+ *   refuses it and nothing that it has staged has arrived. Whoever has something for a place *wakes* it: the policy, in
+ *   a push or a pop; the end of a transfer that completes what a job waited for; a device that breaks.
  *
  * A place's state
  *
@@ -17,19 +17,21 @@
  *                     nothing to do
  *
  * Why no wake is lost
- *   1. Whoever changes IDLE to CALLED makes the call, and nobody else does; so a call is made once, and its structure is free.
- *   2. A place goes from SERVING to IDLE by a compare-and-swap, after it has been refused and has found nothing arrived. A wake that
- *      comes before makes the state AGAIN, the swap fails, and the place looks again; one that comes after finds IDLE, and calls.
- *      All changes are sequentially consistent read-modify-writes of one word, so there is no third case, and what the waker did
- *      before is seen by the place.
- *   3. THRUM_ANY_WORKER goes to a place that was *refused*, which is written and read with the policy's lock. If none was, each place
- *      either has not popped since this push began, which it cannot have done before the lock is given back, or has got a job:
- *      then it pops again after it. So dropping the wake loses nothing.
- *   4. What has arrived is put into the place's list before the place is woken, unless the place's own worker puts it there while
- *      it serves: it looks at the list before it stops.
+ *   1. Whoever changes IDLE to CALLED makes the call, and nobody else does; so a call is made once, and its structure
+ *      is free.
+ *   2. A place goes from SERVING to IDLE by a compare-and-swap, after it has been refused and has found nothing
+ *      arrived. A wake that comes before makes the state AGAIN, the swap fails, and the place looks again; one that
+ *      comes after finds IDLE, and calls.
+ *      All changes are sequentially consistent read-modify-writes of one word, so there is no third case, and what the
+ *      waker did before is seen by the place.
+ *   3. THRUM_ANY_WORKER goes to a place that was *refused*, which is written and read with the policy's lock. If none
+ *      was, each place either has not popped since this push began, which it cannot have done before the lock is given
+ *      back, or has got a job: then it pops again after it. So dropping the wake loses nothing.
+ *   4. What has arrived is put into the place's list before the place is woken, unless the place's own worker puts it
+ *      there while it serves: it looks at the list before it stops.
  *
- * What a place has in hand: up to DEPTH jobs that are staged, so that copies for the next ones are under way while a kernel runs.
- * A processor, whose memory is home, mostly has its data at once: it stages more only while it waits.
+ * What a place has in hand: up to DEPTH jobs that are staged, so that copies for the next ones are under way while a
+ * kernel runs. A processor, whose memory is home, mostly has its data at once: it stages more only while it waits.
  */
 #include "exec/place_int.h"
 
@@ -41,7 +43,7 @@
 
 enum { DEPTH = 2, NESTED_DEPTH = 1000, JOBS_PER_TURN = 16, ARRIVAL_NS = 200000 };
 
-/* ---- Waking ---------------------------------------------------------------------------------------------------------- */
+/* ---- Waking ------------------------------------------------------------------------------------------------------ */
 
 static void serve(void *arg);
 
@@ -121,7 +123,7 @@ place *thrum__place_self(const thrum__places *places)
                : NULL;
 }
 
-/* ---- Pushing ----------------------------------------------------------------------------------------------------------- */
+/* ---- Pushing ----------------------------------------------------------------------------------------------------- */
 
 size_t thrum__placing_bytes(const thrum__places *places, uint32_t accesses)
 {
@@ -275,7 +277,7 @@ void thrum__place_push(thrum__places *places, thrum__job *job)
     atomic_fetch_sub_explicit(&places->inside, 1, memory_order_release);
 }
 
-/* ---- Ending ------------------------------------------------------------------------------------------------------------- */
+/* ---- Ending ------------------------------------------------------------------------------------------------------ */
 
 void thrum__place_done(placing *p, double seconds)
 {
@@ -290,8 +292,8 @@ void thrum__place_done(placing *p, double seconds)
     thrum__policy_unlock(places);
 }
 
-/* Ending a job may make others ready, some of which end at once, and so on: beyond a certain depth they are ended after it, not
- * inside of it. */
+/* Ending a job may make others ready, some of which end at once, and so on: beyond a certain depth they are ended after
+ * it, not inside of it. */
 enum { NESTED_ENDS = 16 };
 static _Thread_local int nested_ends;
 static _Thread_local placing *ends_later;
@@ -322,7 +324,7 @@ void thrum__placing_end(thrum__places *places, placing *p)
     ends_later = p;
 }
 
-/* ---- Popping ------------------------------------------------------------------------------------------------------------ */
+/* ---- Popping ----------------------------------------------------------------------------------------------------- */
 
 static placing *pop_locked(place *pl)
 {
@@ -354,7 +356,7 @@ static bool pop_and_stage(place *pl)
     return true;
 }
 
-/* ---- Arriving ----------------------------------------------------------------------------------------------------------- */
+/* ---- Arriving ---------------------------------------------------------------------------------------------------- */
 
 void thrum__place_deliver(place *pl, placing *p)
 {
@@ -388,7 +390,7 @@ static placing *take_arrived(place *pl)
     return p;
 }
 
-/* ---- Serving ------------------------------------------------------------------------------------------------------------ */
+/* ---- Serving ----------------------------------------------------------------------------------------------------- */
 
 /* A job to run. Devices have the next one's copies under way first. */
 static placing *next_job(place *pl)
@@ -466,7 +468,7 @@ static void serve(void *arg)
     atomic_fetch_sub_explicit(&places->inside, 1, memory_order_release);
 }
 
-/* ---- Helping ------------------------------------------------------------------------------------------------------------- */
+/* ---- Helping ----------------------------------------------------------------------------------------------------- */
 
 /* How many of the worker's kernels wait, and for what the innermost does. */
 static void suspend(place *pl, int kernels, const thrum__root *awaited)
@@ -500,8 +502,9 @@ void thrum__place_resume(const thrum__pause *before)
         suspend(before->place, before->suspended, before->awaited);
 }
 
-/* What is staged here runs here and nowhere else: whoever waits in this worker, perhaps for that very job, waits for its data. Not
- * for long: what it waits for may be there sooner, and the data needs room that perhaps its own kernel has. */
+/* What is staged here runs here and nowhere else: whoever waits in this worker, perhaps for that very job, waits for
+ * its data. Not for long: what it waits for may be there sooner, and the data needs room that perhaps its own kernel
+ * has. */
 static placing *await_arrival(place *pl)
 {
     uint32_t seen = atomic_load_explicit(&pl->arrivals, memory_order_acquire);
@@ -514,8 +517,8 @@ static placing *await_arrival(place *pl)
 
 /* What a kernel waits for may be behind others that there is no room for while it waits: so it may have many in hand.
  *
- * A place that is not serving, because the worker came here from another kind of task, is called afterwards: having got a job it
- * counts as one that pops again (3 above). */
+ * A place that is not serving, because the worker came here from another kind of task, is called afterwards: having got
+ * a job it counts as one that pops again (3 above). */
 bool thrum__place_help(thrum__places *places)
 {
     place *pl = thrum__place_self(places);

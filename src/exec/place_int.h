@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Placing from the inside. Reading order: this file, plan.c (what there is), place.c (how jobs get to workers), contract.c (what a
- * policy must not do), world.c (what it sees), stage.c (how a job's data gets to its node), memory.c (room for it), transfer.c
- * (copies), replica.c (handles, and a check of everything), kernel.c (running a job), broken.c (devices that fail).
+ * Placing from the inside. Reading order: this file, plan.c (what there is), place.c (how jobs get to workers),
+ * contract.c (what a policy must not do), world.c (what it sees), stage.c (how a job's data gets to its node), memory.c
+ * (room for it), transfer.c (copies), replica.c (handles, and a check of everything), kernel.c (running a job),
+ * broken.c (devices that fail).
  *
  * Glossary
  *   place     a worker that runs codelets. `thrum_place` is what users see of it.
@@ -13,8 +14,8 @@
  *   admitted  has its memory; from then on it needs nothing that others hold, so it will end.
  *   in hand   popped, and not ended.
  *
- * Locks, in this order; none is held while a kernel, a copy, an `ended` or another function of a user's runs, but for the policy's
- * own functions and codelets' can_run and seconds, which are called with the first:
+ * Locks, in this order; none is held while a kernel, a copy, an `ended` or another function of a user's runs, but for
+ * the policy's own functions and codelets' can_run and seconds, which are called with the first:
  *   places->policy_lock   the policy, the table of jobs, who was refused
  *   places->lock          replicas, memory, lines, what waits for transfers, statistics of nodes and links
  *   place->lock           the list of jobs whose data has arrived
@@ -35,7 +36,7 @@ typedef struct thrum__placing placing;
 typedef struct thrum__replicas replicas;
 typedef struct place place;
 
-/* ---- Devices and nodes -------------------------------------------------------------------------------------------- */
+/* ---- Devices and nodes ------------------------------------------------------------------------------------------- */
 
 typedef struct device {
     const thrum_driver *driver;
@@ -75,7 +76,7 @@ typedef struct link_stats {
     uint32_t under_way;
 } link_stats;
 
-/* ---- Uses and placings -------------------------------------------------------------------------------------------- */
+/* ---- Uses and placings ------------------------------------------------------------------------------------------- */
 
 typedef struct use {
     placing *of;
@@ -121,7 +122,7 @@ static inline placing *thrum__placing_of(thrum_job *job)
     return (placing *)job;
 }
 
-/* ---- Handles ------------------------------------------------------------------------------------------------------ */
+/* ---- Handles ----------------------------------------------------------------------------------------------------- */
 
 struct thrum__replicas {
     thrum_data *data;
@@ -136,7 +137,7 @@ struct thrum__replicas {
     replica of[];               /* by node */
 };
 
-/* ---- Transfers ---------------------------------------------------------------------------------------------------- */
+/* ---- Transfers --------------------------------------------------------------------------------------------------- */
 
 typedef struct transfer {
     struct thrum__places *places;
@@ -156,7 +157,7 @@ typedef struct todo {
     bool broke; /* some device has */
 } todo;
 
-/* ---- Places ------------------------------------------------------------------------------------------------------- */
+/* ---- Places ------------------------------------------------------------------------------------------------------ */
 
 /* See place.c. */
 enum place_state { PLACE_IDLE, PLACE_CALLED, PLACE_SERVING, PLACE_AGAIN };
@@ -241,7 +242,7 @@ static inline thrum_kernel_fn *thrum__kernel_for(const thrum_codelet *codelet, e
     return arch == THRUM_ARCH_CPU ? codelet->cpu : arch == THRUM_ARCH_EMU ? codelet->emu : NULL;
 }
 
-/* ---- plan.c ------------------------------------------------------------------------------------------------------- */
+/* ---- plan.c ------------------------------------------------------------------------------------------------------ */
 
 struct thrum__places_plan {
     const thrum_policy *policy;
@@ -254,12 +255,12 @@ struct thrum__places_plan {
 
 void thrum__device_close_all(device *devices, int count);
 
-/* ---- place.c ------------------------------------------------------------------------------------------------------ */
+/* ---- place.c ----------------------------------------------------------------------------------------------------- */
 
 /* The place of the calling thread; NULL if it has none here. */
 place *thrum__place_self(const thrum__places *places);
-/* The place is to look whether there is something to do. The first with the policy's lock: it is called when that is given back
- * by thrum__policy_unlock. The second without. */
+/* The place is to look whether there is something to do. The first with the policy's lock: it is called when that is
+ * given back by thrum__policy_unlock. The second without. */
 void thrum__place_wake_locked(place *pl);
 void thrum__place_wake(place *pl);
 void thrum__policy_lock(thrum__places *places);
@@ -274,7 +275,7 @@ void thrum__place_done(placing *p, double seconds);
 void thrum__placing_end(thrum__places *places, placing *p);
 void thrum__placing_fail(const placing *p, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* ---- world.c ------------------------------------------------------------------------------------------------------ */
+/* ---- world.c ----------------------------------------------------------------------------------------------------- */
 
 void thrum__world_init(thrum__places *places);
 /* Whether the place can run it, whatever has been broken meanwhile. With the policy's lock. */
@@ -284,7 +285,7 @@ bool thrum__placing_find_places(thrum__places *places, placing *p);
 double thrum__placing_seconds(placing *p, const thrum_codelet *codelet, const thrum_place *shown);
 void thrum__placing_shape(placing *p);
 
-/* ---- contract.c --------------------------------------------------------------------------------------------------- */
+/* ---- contract.c -------------------------------------------------------------------------------------------------- */
 
 /* All with the policy's lock. */
 void thrum__table_put(thrum__places *places, placing *p);
@@ -300,7 +301,7 @@ void thrum__contract_carry_out(thrum__places *places);
 /* Without locks: whether the policy keeps jobs that it gives to nobody. */
 void thrum__contract_look(thrum__places *places);
 
-/* ---- stage.c ------------------------------------------------------------------------------------------------------ */
+/* ---- stage.c ----------------------------------------------------------------------------------------------------- */
 
 /* Begins to bring the job's data to the node: it is delivered to its place when it is there. */
 void thrum__stage_begin(thrum__places *places, placing *p, int node);
@@ -323,7 +324,7 @@ static inline bool thrum__use_writes(const use *u)
     return u->mode == THRUM_MODE_W || u->mode == THRUM_MODE_RW;
 }
 
-/* ---- memory.c: with places->lock ---------------------------------------------------------------------------------- */
+/* ---- memory.c: with places->lock --------------------------------------------------------------------------------- */
 
 /* Those in the node's line that can have their memory now are admitted. */
 void thrum__node_serve_line(thrum__places *places, node *n, todo *todo);
@@ -340,28 +341,29 @@ void thrum__scratch_free(thrum__places *places, node *n, use *u);
 void thrum__replica_is_oldest(thrum__places *places, replica *r);
 void thrum__replica_is_newest(thrum__places *places, replica *r);
 
-/* ---- transfer.c --------------------------------------------------------------------------------------------------- */
+/* ---- transfer.c -------------------------------------------------------------------------------------------------- */
 
 /* With places->lock. False without memory. */
 bool thrum__transfer_begin(thrum__places *places, replicas *r, int from, int to, todo *todo);
 void thrum__transfer_start(transfer *t);
 
-/* ---- replica.c ---------------------------------------------------------------------------------------------------- */
+/* ---- replica.c --------------------------------------------------------------------------------------------------- */
 
 bool thrum__replica_is_last(const replicas *r, int node, int nodes);
-/* Its state on some node has changed: tells policies, and checks what must be true (THRUM_CHECKS). `note` tells policies alone. */
+/* Its state on some node has changed: tells policies, and checks what must be true (THRUM_CHECKS). `note` tells
+ * policies alone. */
 void thrum__replicas_changed(thrum__places *places, replicas *r);
 void thrum__replicas_note(const thrum__places *places, replicas *r);
 /* 0, or THRUM_EDATA with a sentence about what is not as it should be; `at_rest`: no job and no copy is under way. */
 int thrum__places_check(thrum__places *places, bool at_rest);
 void thrum__replicas_free_all(thrum__places *places, bool foreign);
 
-/* ---- kernel.c ----------------------------------------------------------------------------------------------------- */
+/* ---- kernel.c ---------------------------------------------------------------------------------------------------- */
 
 /* The job's data has arrived at the calling worker's place. */
 void thrum__perform_job(place *pl, placing *p);
 
-/* ---- broken.c ----------------------------------------------------------------------------------------------------- */
+/* ---- broken.c ---------------------------------------------------------------------------------------------------- */
 
 /* With places->lock. */
 void thrum__device_break_locked(thrum__places *places, device *d, const char *sentence, todo *todo);

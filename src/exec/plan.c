@@ -15,7 +15,7 @@
 
 enum { DEVICES_MOST = THRUM__DOMAINS_MOST - 1 }; /* each has a domain of its own, and nodes are bits of 64 */
 
-/* ---- Devices ----------------------------------------------------------------------------------------------------------- */
+/* ---- Devices ----------------------------------------------------------------------------------------------------- */
 
 void thrum__device_close_all(device *devices, int count)
 {
@@ -100,7 +100,7 @@ static int read_devices(thrum__places_plan *plan, const char *text)
     return err;
 }
 
-/* ---- The policy ------------------------------------------------------------------------------------------------------------ */
+/* ---- The policy -------------------------------------------------------------------------------------------------- */
 
 static bool is_known(const char *name)
 {
@@ -128,7 +128,7 @@ static int read_policy(thrum__places_plan *plan, const char *name)
     return plan->settings ? 0 : thrum__fault(THRUM_ENOMEM, "thrum_executor_new: no memory");
 }
 
-/* ---- The plan --------------------------------------------------------------------------------------------------------------- */
+/* ---- The plan ---------------------------------------------------------------------------------------------------- */
 
 static int name_domains(thrum__places_plan *plan)
 {
@@ -193,7 +193,7 @@ void thrum__places_plan_free(thrum__places_plan *plan)
     thrum__free(plan);
 }
 
-/* ---- Making places ----------------------------------------------------------------------------------------------------------- */
+/* ---- Making places ----------------------------------------------------------------------------------------------- */
 
 static void add_place(thrum__places *places, device *d, int domain, int number)
 {
@@ -286,7 +286,7 @@ thrum__places *thrum__places_new(thrum_executor *ex, thrum__places_plan *plan, i
     return NULL;
 }
 
-/* ---- Ending --------------------------------------------------------------------------------------------------------------------- */
+/* ---- Ending ------------------------------------------------------------------------------------------------------ */
 
 /* Calls that have nothing to do any more may still be on their way, and copies that nobody waits for. */
 void thrum__places_stop(thrum__places *places)

@@ -2,30 +2,31 @@
  *
  * The post: where tasks wait that are not simply run by the worker that made them ready.
  *
- * Most tasks go into the deque of the worker that made them ready. Special ones (model/terms.h) may have to run elsewhere,
- * sooner or later than others, and tasks whose events have been released come from threads that are no workers. Those are
- * *posted*: into one of three lists of a domain, by priority, or into the list of the worker that they are pinned to.
+ * Most tasks go into the deque of the worker that made them ready. Special ones (model/terms.h) may have to run
+ * elsewhere, sooner or later than others, and tasks whose events have been released come from threads that are no
+ * workers. Those are *posted*: into one of three lists of a domain, by priority, or into the list of the worker that
+ * they are pinned to.
  *
  * Roles
- *   Anybody posts: a worker that made the task ready, one that took it up and may not run it, whoever releases the last of
- *   a task's events. Workers of the domain take posts when they look for work (thrum__find), urgent ones of the run that
- *   they are in also between its tasks (run.c); threads that wait for the run take posts of it.
+ *   Anybody posts: a worker that made the task ready, one that took it up and may not run it, whoever releases the last
+ *   of a task's events. Workers of the domain take posts when they look for work (thrum__find), urgent ones of the run
+ *   that they are in also between its tasks (run.c); threads that wait for the run take posts of it.
  *
  * Invariants
- *   1. A post keeps a strand in its run, which passes to whoever takes it. So a run does not end while something of it is
- *      posted, and its fields may be read by whoever holds the lock under which the post is in a list.
+ *   1. A post keeps a strand in its run, which passes to whoever takes it. So a run does not end while something of it
+ *      is posted, and its fields may be read by whoever holds the lock under which the post is in a list.
  *   2. A post is in one list at a time. It is part of the task's terms or of what holds its events, so posting needs no
- *      memory. In a loop a task may become ready again while it is posted. That is counted in its state, and whoever takes
- *      the post sends it again.
- *   3. Posts of a run that are to be taken in an order (streams: stream.c) are in a heap of the run. While there are some the run's
- *      stand-in, a post without a task, is in the list of those without priority, in their place. Whoever comes to it takes the first
- *      of the heap, and the stand-in goes behind all others.
- *   4. A worker of another domain than the first has only tasks in hand that are pinned to its domain. What comes behind
- *      such a task is special, for freezing has seen to it, and is sent home if it is not of the same domain.
+ *      memory. In a loop a task may become ready again while it is posted. That is counted in its state, and whoever
+ *      takes the post sends it again.
+ *   3. Posts of a run that are to be taken in an order (streams: stream.c) are in a heap of the run. While there are
+ *      some the run's stand-in, a post without a task, is in the list of those without priority, in their place.
+ *      Whoever comes to it takes the first of the heap, and the stand-in goes behind all others.
+ *   4. A worker of another domain than the first has only tasks in hand that are pinned to its domain. What comes
+ *      behind such a task is special, for freezing has seen to it, and is sent home if it is not of the same domain.
  *
  * Orders: lists change under the domain's lock. The counts are read without it; raising `waiting` is sequentially
- * consistent, as is the change of the life cycle's word by whoever goes to sleep: either the sleeper sees the post or the
- * poster the sleeper (sched/life.h). That holds across domains too: the poster is then as a thread from outside
+ * consistent, as is the change of the life cycle's word by whoever goes to sleep: either the sleeper sees the post or
+ * the poster the sleeper (sched/life.h). That holds across domains too: the poster is then as a thread from outside
  * (tests/spin/domains.pml). For pinned tasks `asleep` and the worker's count are such a pair.
  */
 #include "exec/exec_int.h"
@@ -42,7 +43,7 @@ void thrum__keep_strand(worker *w, thrum__run *run)
     atomic_fetch_add_explicit(&run->strands, 1, memory_order_relaxed);
 }
 
-/* ---- Lists -------------------------------------------------------------------------------------------------------- */
+/* ---- Lists ------------------------------------------------------------------------------------------------------- */
 
 static void append_locked(post_list *list, thrum__post *post)
 {
@@ -144,10 +145,10 @@ static bool is_empty(const post_list *list)
     return atomic_load_explicit(&list->count, memory_order_relaxed) == 0;
 }
 
-/* ---- Posting ------------------------------------------------------------------------------------------------------ */
+/* ---- Posting ----------------------------------------------------------------------------------------------------- */
 
-/* Where there are no threads, whoever sleeps in a wait for it must do it: that one's address is read before, for the run may
- * end at any moment. */
+/* Where there are no threads, whoever sleeps in a wait for it must do it: that one's address is read before, for the
+ * run may end at any moment. */
 void thrum__post_put(domain *d, enum post_level level, thrum__post *post)
 {
     _Atomic uint32_t *state = d->workers[0]->ex->threadless ? &thrum__outermost_handle(post->run)->state : NULL;
@@ -162,8 +163,8 @@ void thrum__post_put(domain *d, enum post_level level, thrum__post *post)
         thrum__futex_wake(state, INT_MAX);
 }
 
-/* Takes this very worker off the sleepers' stack. Those above it are put back, on their behalf and with what sleeping asks
- * for: whoever pushed meanwhile counted on their searching. False: it does not sleep (any more). */
+/* Takes this very worker off the sleepers' stack. Those above it are put back, on their behalf and with what sleeping
+ * asks for: whoever pushed meanwhile counted on their searching. False: it does not sleep (any more). */
 static bool take_off_stack(domain *d, const worker *target)
 {
     int above[64], count = 0, sleeper = -1;
@@ -186,8 +187,8 @@ static bool take_off_stack(domain *d, const worker *target)
     return found;
 }
 
-/* Under the domain's lock: the executor stays, and one at a time handles the stack. Where there is one place, it must be
- * free: whoever leaves it comes by here (thrum__step_aside and sleeping). */
+/* Under the domain's lock: the executor stays, and one at a time handles the stack. Where there is one place, it must
+ * be free: whoever leaves it comes by here (thrum__step_aside and sleeping). */
 static void wake_target_locked(domain *d, worker *target)
 {
     if (!atomic_load_explicit(&target->asleep, memory_order_seq_cst))
@@ -209,8 +210,9 @@ void thrum__wake_pinned(domain *d)
     thrum__lock_give(&d->lock);
 }
 
-/* The worker may sleep in a wait for this very run: then it is the one that waits, and must come. The bit is for the moment
- * between its last look and its sleep (sleep_on in handle.c). Under the lock, without which the post cannot be taken: so the handle is there. */
+/* The worker may sleep in a wait for this very run: then it is the one that waits, and must come. The bit is for the
+ * moment between its last look and its sleep (sleep_on in handle.c). Under the lock, without which the post cannot be
+ * taken: so the handle is there. */
 static void poke_waiter_locked(const thrum__post *post)
 {
     thrum_handle *awaited = thrum__outermost_handle(post->run);
@@ -237,7 +239,7 @@ void thrum__post_to(domain *d, int number, thrum__post *post)
     post_to_worker(d->workers[number], post);
 }
 
-/* ---- Taking ------------------------------------------------------------------------------------------------------- */
+/* ---- Taking ------------------------------------------------------------------------------------------------------ */
 
 static bool report(thrum__post *post, found *f)
 {
@@ -305,7 +307,7 @@ thrum_task *thrum__post_take_some_urgent(worker *w, thrum__run *run)
     return post ? post->task : NULL;
 }
 
-/* ---- Where a task belongs ----------------------------------------------------------------------------------------- */
+/* ---- Where a task belongs ---------------------------------------------------------------------------------------- */
 
 int thrum__priority_of(const thrum_task *task)
 {

@@ -9,9 +9,9 @@
  *   handle -> handle | 1     starting, something under way: under the lock, then the queue is appended to
  *   handle | 1 -> next [| 1] ending, others queued: under the lock
  *
- * So while the bit is set the word changes only under the lock, and the handle under way cannot end without it. An ending
- * run does not touch the graph after its change: the graph may be freed at once. Starting is an acquire and ending a
- * release: each run sees the graph as the one before left it.
+ * So while the bit is set the word changes only under the lock, and the handle under way cannot end without it. An
+ * ending run does not touch the graph after its change: the graph may be freed at once. Starting is an acquire and
+ * ending a release: each run sees the graph as the one before left it.
  */
 #include "exec/exec_int.h"
 

@@ -2,8 +2,8 @@
  *
  * Replicas of handles: making and forgetting them, and what must be true of all of them.
  *
- * A replica is up to date (SHARED, MODIFIED) or not (INVALID). MODIFIED: a job has written it there, and no other node has the
- * content; a new handle's content counts as written at home. How states change:
+ * A replica is up to date (SHARED, MODIFIED) or not (INVALID). MODIFIED: a job has written it there, and no other node
+ * has the content; a new handle's content counts as written at home. How states change:
  *
  *   a job that wrote has run    its node MODIFIED, all others INVALID                     stage.c
  *   a transfer has ended        both ends SHARED                                          transfer.c
@@ -33,13 +33,14 @@ static uint64_t find_where(const thrum__places *places, const replicas *r)
     return where;
 }
 
-/* Relaxed: whoever reads it without the lock gets what was true a moment ago, and nothing hangs on it but who runs a job. */
+/* Relaxed: whoever reads it without the lock gets what was true a moment ago, and nothing hangs on it but who runs a
+ * job. */
 void thrum__replicas_note(const thrum__places *places, replicas *r)
 {
     atomic_store_explicit(&r->where, find_where(places, r), memory_order_relaxed);
 }
 
-/* ---- Coming and going -------------------------------------------------------------------------------------------------- */
+/* ---- Coming and going -------------------------------------------------------------------------------------------- */
 
 int thrum__replicas_new(thrum__places *places, thrum_data *data, bool at_home)
 {
@@ -78,7 +79,8 @@ static void free_locked(thrum__places *places, replicas *r, todo *todo)
         r->next->link = r->link;
 }
 
-/* Copies may be under way still: home before it was thrown out, or a prefetch that nobody waits for. They end by themselves. */
+/* Copies may be under way still: home before it was thrown out, or a prefetch that nobody waits for. They end by
+ * themselves. */
 static void lock_when_still(thrum__places *places, const replicas *r)
 {
     thrum__lock_take(&places->lock);
@@ -139,7 +141,7 @@ int thrum__replica_state(const thrum_data *data, int node)
     return state;
 }
 
-/* ---- What must be true --------------------------------------------------------------------------------------------------- */
+/* ---- What must be true ------------------------------------------------------------------------------------------- */
 
 static int wrong(const replicas *r, const char *what)
 {

@@ -2,13 +2,14 @@
  *
  * Changing the number of workers of the first domain while nothing runs.
  *
- * The order: all memory is there before anything changes; the domain's threads end; its lists are laid out anew; threads
- * start. Nobody else is about then: the executor rests, so no guest is inside, the domain's threads are joined, and those of
- * other domains sleep (the last thing that one of them did for a run that has ended may have been to look at the counters of
- * all workers, thrum__count_end). That no other thread comes in meanwhile is the caller's promise.
+ * The order: all memory is there before anything changes; the domain's threads end; its lists are laid out anew;
+ * threads start. Nobody else is about then: the executor rests, so no guest is inside, the domain's threads are joined,
+ * and those of other domains sleep (the last thing that one of them did for a run that has ended may have been to look
+ * at the counters of all workers, thrum__count_end). That no other thread comes in meanwhile is the caller's promise.
  *
- * Workers are used again, in the order of the list: first those that were the executor's own, then stand-ins and guests. What
- * is too many goes; with a trace it is put away for its events, and for the next time that workers are needed.
+ * Workers are used again, in the order of the list: first those that were the executor's own, then stand-ins and
+ * guests. What is too many goes; with a trace it is put away for its events, and for the next time that workers are
+ * needed.
  */
 #include "exec/exec_int.h"
 
@@ -27,7 +28,7 @@ struct plan {
     worker *fresh; /* linked by `outer` */
 };
 
-/* ---- Memory ------------------------------------------------------------------------------------------------------- */
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
 
 static void free_list(worker *list)
 {
@@ -67,7 +68,7 @@ static int prepare(thrum_executor *ex, struct plan *plan, int workers)
                         workers, ex->workers);
 }
 
-/* ---- Laying out --------------------------------------------------------------------------------------------------- */
+/* ---- Laying out -------------------------------------------------------------------------------------------------- */
 
 /* What it counted is counted by the executor from now on (thrum__count_start). */
 static void retire(thrum_executor *ex, worker *w)
@@ -148,7 +149,7 @@ static void lay_out(thrum_executor *ex, struct plan *plan)
     thrum__domain_lay_to_sleep(d);
 }
 
-/* ---- Threads ------------------------------------------------------------------------------------------------------ */
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
 /* The same lists for fewer workers of the executor's own: the others are guests. */
 static void make_do_with(thrum_executor *ex, int workers)
@@ -185,7 +186,7 @@ static int start(thrum_executor *ex, int asked)
                         started ? "the executor goes on with fewer" : "the executor goes on without threads");
 }
 
-/* ---- The call ----------------------------------------------------------------------------------------------------- */
+/* ---- The call ---------------------------------------------------------------------------------------------------- */
 
 static bool others_sleep(thrum_executor *ex)
 {

@@ -2,38 +2,38 @@
  *
  * How a graph runs.
  *
- * A run counts strands, not tasks. A strand is a worker that is part of the run: it holds deque entries, or sources that
- * it took, or is in the middle of a task. No counter is touched per task; one shared counter per task would be the most
- * expensive thing in this file.
+ * A run counts strands, not tasks. A strand is a worker that is part of the run: it holds deque entries, or sources
+ * that it took, or is in the middle of a task. No counter is touched per task; one shared counter per task would be the
+ * most expensive thing in this file.
  *
- * A run begins alone: the worker that begins it has all of it, its strands are 0, and its counters are plain numbers. It
- * becomes a shared one when somebody asks (door.c); what follows is about shared ones.
+ * A run begins alone: the worker that begins it has all of it, its strands are 0, and its counters are plain numbers.
+ * It becomes a shared one when somebody asks (door.c); what follows is about shared ones.
  *
  * Roles
- *   The worker that began the iteration is the first strand. Others join: by taking a share of the sources, or by stealing
- *   a task. A worker leaves when its deque is empty and no sources are left. A module that goes on without the worker that
- *   began it is a strand of its parent's run: the one by which whoever ends it goes on behind it.
+ *   The worker that began the iteration is the first strand. Others join: by taking a share of the sources, or by
+ *   stealing a task. A worker leaves when its deque is empty and no sources are left. A module that goes on without the
+ *   worker that began it is a strand of its parent's run: the one by which whoever ends it goes on behind it.
  *
  * Invariants
  *   1. A task of the run that is ready and not started is in the deque of a strand, or among sources not taken.
  *   2. While sources are not all taken, the run's list of them counts as one strand (the range's token).
  *   3. strands > 0 from the sharing of an iteration until every task has completed.
- *   4. Raising strands refuses at zero; so nobody joins a run that has ended, has not begun or is alone, and a thief holds
- *      its strand before the task is its own.
+ *   4. Raising strands refuses at zero; so nobody joins a run that has ended, has not begun or is alone, and a thief
+ *      holds its strand before the task is its own.
  *
  * Why 3 holds: by 1 a ready task implies a strand or the token. A thief raises before its take; if the take fails it
  * lowers again, and then may be the one that ends the run: whoever lowers to zero ends it, whoever that is.
  *
- * A condition's successors are not counted: the one that it names runs next. So a run of a graph with conditions may end
- * with counters half-way, and whoever ends the iteration sets them all back.
+ * A condition's successors are not counted: the one that it names runs next. So a run of a graph with conditions may
+ * end with counters half-way, and whoever ends the iteration sets them all back.
  *
- * Counters of tasks restore themselves: the arrival that makes a task ready writes its full count back before the task is
- * scheduled. So a run leaves the graph as it found it, and the next one walks nothing. A cancelled run goes through the
- * rest of the graph without calling functions, for the same reason.
+ * Counters of tasks restore themselves: the arrival that makes a task ready writes its full count back before the task
+ * is scheduled. So a run leaves the graph as it found it, and the next one walks nothing. A cancelled run goes through
+ * the rest of the graph without calling functions, for the same reason.
  *
- * Orders: lowering strands is a release and the last lowering an acquire, so everything that happened in the run happens
- * before its end. Raising is an acquire, with the release of the beginning (or of any strand since, through the release
- * sequence of read-modify-writes) as its partner: who joins sees the run's fields.
+ * Orders: lowering strands is a release and the last lowering an acquire, so everything that happened in the run
+ * happens before its end. Raising is an acquire, with the release of the beginning (or of any strand since, through the
+ * release sequence of read-modify-writes) as its partner: who joins sees the run's fields.
  */
 #include "exec/exec_int.h"
 
@@ -45,8 +45,8 @@
 
 /* Graphs tend to be built in the order of their parts, and run so: what lies ahead in memory will be needed soon. */
 enum { AHEAD = 2048 };
-/* Where tasks are run one after the other just as they lie, memory is all that they wait for, and further is better: from here
- * on there is no gain (docs/benchmarking.md). */
+/* Where tasks are run one after the other just as they lie, memory is all that they wait for, and further is better:
+ * from here on there is no gain (docs/benchmarking.md). */
 enum { FAR_AHEAD = 6144 };
 
 enum { CALLS_FROM = 1 << 16 }; /* tasks; the records of fewer stay in a core's cache */
@@ -56,7 +56,7 @@ enum { TIMED_FROM = 1000 }; /* tasks; with fewer, two looks at the clock would b
 /* The loop over tasks is one function, whatever the compiler thinks of its size. */
 #define HOT inline __attribute__((always_inline))
 
-/* ---- Completing a task -------------------------------------------------------------------------------------------- */
+/* ---- Completing a task ------------------------------------------------------------------------------------------- */
 
 /* One predecessor has completed. True: it was the last one, and the task is ready.
  *
@@ -258,7 +258,7 @@ static HOT thrum_task *complete(worker *w, thrum__run *run, const thrum_task *ta
     return thrum__alone_enter(w, run) ? complete_alone(w, run, at) : complete_shared(w, run, at, NULL);
 }
 
-/* ---- Running tasks ------------------------------------------------------------------------------------------------ */
+/* ---- Running tasks ----------------------------------------------------------------------------------------------- */
 
 /* The word of the successor with this number; 0 if there is none. */
 static HOT uintptr_t successor_word(const thrum_task *task, int64_t number)
@@ -283,7 +283,8 @@ static HOT thrum_task *named_successor(const thrum_task *condition, int64_t numb
     if (!word)
         return NULL;
     thrum_task *task = thrum__word_task(word);
-    /* Relaxed: whoever arrives at it later comes after the condition, or is a mistake of the graph's that freezing warns of. */
+    /* Relaxed: whoever arrives at it later comes after the condition, or is a mistake of the graph's that freezing
+     * warns of. */
     atomic_store_explicit(&task->pending, task->strong & THRUM__STRONG_MASK, memory_order_relaxed);
     return task;
 }
@@ -330,8 +331,8 @@ static __attribute__((noinline, cold)) void fail_count(const thrum__run *run, co
     fail_choice(run);
 }
 
-/* A loop of tiny tasks that came to be shared, in a moment when the worker was held up, would go on that way for as long as
- * it turns. So a condition that finds nobody else in the run looks how long the last turn took. */
+/* A loop of tiny tasks that came to be shared, in a moment when the worker was held up, would go on that way for as
+ * long as it turns. So a condition that finds nobody else in the run looks how long the last turn took. */
 static __attribute__((noinline)) void consider_going_alone(worker *w, thrum__run *run)
 {
     if (atomic_load_explicit(&run->strands, memory_order_relaxed) != 1) {
@@ -362,8 +363,8 @@ static HOT thrum_task *ask_condition(worker *w, thrum__run *run, const thrum_tas
     return next;
 }
 
-/* A choice has named `next` after `chosen`, which may be NULL; one of them is special. The one to run next, if any may run
- * here; the other waits. */
+/* A choice has named `next` after `chosen`, which may be NULL; one of them is special. The one to run next, if any may
+ * run here; the other waits. */
 static __attribute__((noinline)) thrum_task *special_pick(worker *w, thrum__run *run, thrum_task *chosen,
                                                           thrum_task *next)
 {
@@ -488,8 +489,9 @@ static __attribute__((noinline)) thrum_task *step_any(worker *w, thrum__run *run
     return condition ? complete_condition(w, run, task, next) : complete_any(w, run, task);
 }
 
-/* Tasks that are not just a function, cancelled runs, observers and traces, pipelined runs. The task to run next, or NULL. In
- * a cancelled run functions are not called, but all is counted that would be; conditions name nothing, so loops end.
+/* Tasks that are not just a function, cancelled runs, observers and traces, pipelined runs. The task to run next, or
+ * NULL. In a cancelled run functions are not called, but all is counted that would be; conditions name nothing, so
+ * loops end.
  *
  * Most conditions and choices need nothing of all that, and what turns a loop should cost little: they come first. */
 static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *run, thrum_task *task)
@@ -503,9 +505,9 @@ static __attribute__((noinline)) thrum_task *step_slowly(worker *w, thrum__run *
     return step_any(w, run, task, attention);
 }
 
-/* Calls the task, and gives the one to run next without touching the deque, or NULL. `attention` is the root's: handed down
- * so that it stays in a register. Its sign bit is set when it is not zero, as is that of `strong` for tasks that are not just
- * a function: one test for both. */
+/* Calls the task, and gives the one to run next without touching the deque, or NULL. `attention` is the root's: handed
+ * down so that it stays in a register. Its sign bit is set when it is not zero, as is that of `strong` for tasks that
+ * are not just a function: one test for both. */
 static HOT thrum_task *step(worker *w, thrum__run *run, const uint32_t *attention, thrum_task *task)
 {
     __builtin_prefetch((const char *)task + AHEAD);
@@ -564,7 +566,8 @@ static __attribute__((noinline)) void call_slowly(worker *w, thrum__run *run, th
         task = step_slowly(w, run, task);
 }
 
-/* A task without successors. If it is special, no task of the graph has any: it may be followed by one that has waited. */
+/* A task without successors. If it is special, no task of the graph has any: it may be followed by one that has
+ * waited. */
 static HOT void call(worker *w, thrum__run *run, const uint32_t *attention, thrum_task *task)
 {
     if (__builtin_expect((int32_t)(__atomic_load_n(attention, __ATOMIC_RELAXED) | task->strong) < 0, 0))
@@ -649,7 +652,7 @@ static void run_sources(worker *w, thrum__run *run, size_t from, size_t to, int6
     }
 }
 
-/* ---- Beginning and ending ----------------------------------------------------------------------------------------- */
+/* ---- Beginning and ending ---------------------------------------------------------------------------------------- */
 
 bool thrum__run_raise(thrum__run *run)
 {
@@ -672,7 +675,8 @@ static void make_calls(thrum_graph *graph)
 /* Opens an iteration for the caller: alone or, where that worker shows all it has, as first strand of several. */
 static void begin_iteration(worker *w, thrum__run *run)
 {
-    /* Where there are conditions, nobody knows how many tasks run: a task in a loop would seem to take as long as the loop. */
+    /* Where there are conditions, nobody knows how many tasks run: a task in a loop would seem to take as long as the
+     * loop. */
     thrum_graph *graph = run->handle->graph;
     bool timed = thrum__task_count(graph) >= TIMED_FROM && !graph->conditions && !run->lanes;
     run->began = timed ? thrum__now() : 0;
@@ -726,8 +730,8 @@ bool thrum__run_goes_on(thrum_handle *handle)
     return true;
 }
 
-/* If it was a module's, and the worker that began it has left: its handle, with which the caller goes on in the parent's
- * run. */
+/* If it was a module's, and the worker that began it has left: its handle, with which the caller goes on in the
+ * parent's run. */
 thrum_handle *thrum__run_end(worker *w, thrum__run *run)
 {
     thrum_handle *handle = run->handle;
@@ -749,8 +753,8 @@ static bool lower(worker *w, thrum__run *run)
     return atomic_fetch_sub_explicit(&run->strands, 1, memory_order_acq_rel) == 1;
 }
 
-/* What is known of the time that a task takes, after a run in which it was between `least` and `most`. A run may have been held
- * up by others, so it raises what is known to twice as much at most; lowered it is at once. */
+/* What is known of the time that a task takes, after a run in which it was between `least` and `most`. A run may have
+ * been held up by others, so it raises what is known to twice as much at most; lowered it is at once. */
 int64_t thrum__pace(int64_t known, int64_t least, int64_t most)
 {
     if (known == 0 || known > most)
@@ -760,10 +764,10 @@ int64_t thrum__pace(int64_t known, int64_t least, int64_t most)
     return least < 2 * known ? least : 2 * known;
 }
 
-/* Remembers how long the graph's tasks take, for the next run to begin in the right way. A run that was shared may have had all
- * workers, or hardly more than one: it says between what bounds the time is, and where what is known lies between them it
- * stays. (A run that was shared by mistake, and slower for it, would else be the reason for sharing the next one.) In a crowd
- * tasks seem longer than they are. */
+/* Remembers how long the graph's tasks take, for the next run to begin in the right way. A run that was shared may have
+ * had all workers, or hardly more than one: it says between what bounds the time is, and where what is known lies
+ * between them it stays. (A run that was shared by mistake, and slower for it, would else be the reason for sharing the
+ * next one.) In a crowd tasks seem longer than they are. */
 static void note_pace(const worker *w, const thrum__run *run)
 {
     if (!run->began)
@@ -782,8 +786,8 @@ static void note_pace(const worker *w, const thrum__run *run)
         graph->task_ns = task_ns;
 }
 
-/* Whoever is last begins the next iteration or ends the run, unless detached functions are still under way: then the last
- * of those does it (thrum__run_detached_ended). */
+/* Whoever is last begins the next iteration or ends the run, unless detached functions are still under way: then the
+ * last of those does it (thrum__run_detached_ended). */
 static thrum_handle *leave(worker *w, thrum__run *run, int64_t base)
 {
     while (lower(w, run)) {
@@ -809,8 +813,8 @@ static thrum_handle *leave(worker *w, thrum__run *run, int64_t base)
     return NULL;
 }
 
-/* Behind a module that has ended its worker goes on in the parent's run: at home, or sends that there. The parent's run has
- * a strand that the module has kept. */
+/* Behind a module that has ended its worker goes on in the parent's run: at home, or sends that there. The parent's run
+ * has a strand that the module has kept. */
 static bool goes_on_behind(worker *w, thrum_handle *module)
 {
     if (w->at_home)
@@ -821,9 +825,9 @@ static bool goes_on_behind(worker *w, thrum_handle *module)
     return false;
 }
 
-/* A strand's whole life, from `first` on (a stolen task; or one that has completed) or a share of the sources. The caller has
- * raised strands. Where a module ends whose beginner has left, it goes on as the parent's strand that the module has kept: in
- * a loop, for modules may be nested deeply. */
+/* A strand's whole life, from `first` on (a stolen task; or one that has completed) or a share of the sources. The
+ * caller has raised strands. Where a module ends whose beginner has left, it goes on as the parent's strand that the
+ * module has kept: in a loop, for modules may be nested deeply. */
 enum beginning { AT_TASK, BEHIND_TASK, AT_ITERATION };
 
 static void work(worker *w, thrum__run *run, thrum_task *first, enum beginning beginning)
@@ -874,7 +878,7 @@ void thrum__run_whole(worker *w, thrum__run *run)
     work(w, run, NULL, AT_ITERATION);
 }
 
-/* ---- Graphs of one task ------------------------------------------------------------------------------------------- */
+/* ---- Graphs of one task ------------------------------------------------------------------------------------------ */
 
 static thrum_task *only_task(const thrum_graph *graph)
 {

@@ -2,10 +2,10 @@
  *
  * Spawn and join: a direct task stack per worker.
  *
- * After Faxén's Wool ("Efficient work stealing for fine grained parallelism", ICPP 2010): spawned tasks lie in a stack of
- * fixed places; the owner and a thief meet at the state of one place, not at an index. The newer places are the owner's
- * own: nobody else sees them, and joining a child there takes neither a read-modify-write nor a fence. The older ones have
- * been shown because somebody asked (door.c, which also says how they are had when the owner is away).
+ * After Faxén's Wool ("Efficient work stealing for fine grained parallelism", ICPP 2010): spawned tasks lie in a stack
+ * of fixed places; the owner and a thief meet at the state of one place, not at an index. The newer places are the
+ * owner's own: nobody else sees them, and joining a child there takes neither a read-modify-write nor a fence. The
+ * older ones have been shown because somebody asked (door.c, which also says how they are had when the owner is away).
  *
  *      spawns ... bottom ... spawns_shown ... top
  *               |  public   |     private    |
@@ -73,7 +73,7 @@ static worker *real_worker(const thrum_scope *scope)
     return (worker *)(scope->more & MORE_DETACHED ? scope->real : NULL);
 }
 
-/* ---- Calling ------------------------------------------------------------------------------------------------------ */
+/* ---- Calling ----------------------------------------------------------------------------------------------------- */
 
 void thrum__call_scope(worker *w, thrum__root *root, thrum_scope_fn *fn, void *arg)
 {
@@ -101,10 +101,10 @@ static void call_spawned(worker *w, thrum__root *root, thrum_scope_fn *fn, void 
         thrum__watch_end(w, &watch);
 }
 
-/* ---- Stealing ----------------------------------------------------------------------------------------------------- */
+/* ---- Stealing ---------------------------------------------------------------------------------------------------- */
 
-/* The acquire pairs with the owner's releases on top: the places below it are as the owner left them. The release on each
- * state hands that on to the thief that claims the place. */
+/* The acquire pairs with the owner's releases on top: the places below it are as the owner left them. The release on
+ * each state hands that on to the thief that claims the place. */
 void thrum__spawn_show_locked(worker *w, size_t most)
 {
     thrum__spawn *top = __atomic_load_n(&w->spawn.top, __ATOMIC_ACQUIRE);
@@ -132,19 +132,19 @@ static uintptr_t state_of(const thrum__spawn *place)
     return __atomic_load_n(&place->state, __ATOMIC_ACQUIRE);
 }
 
-/* Whether the place, in the victim's stack, is of something that descends from `helped`, a child which the victim stole and
- * runs: it is from helped->u.thief_first on, the victim has not finished, and it is not of other work that the victim took on
- * in an open join. After a claim both are sure: if the victim has not finished then, it had not at the claim; and work that
- * it took on cannot end before a place of it that is claimed, so `strangers`, which was set before that place was shown (the
- * claim is an acquire), is still there. */
+/* Whether the place, in the victim's stack, is of something that descends from `helped`, a child which the victim stole
+ * and runs: it is from helped->u.thief_first on, the victim has not finished, and it is not of other work that the
+ * victim took on in an open join. After a claim both are sure: if the victim has not finished then, it had not at the
+ * claim; and work that it took on cannot end before a place of it that is claimed, so `strangers`, which was set before
+ * that place was shown (the claim is an acquire), is still there. */
 static bool descends_from(const thrum__spawn *helped, const worker *victim, const thrum__spawn *place)
 {
     return place >= helped->u.thief_first && !is_settled(state_of(helped)) &&
            place < atomic_load_explicit(&victim->strangers, memory_order_relaxed);
 }
 
-/* Claims the victim's oldest child; with `helped` only what descends from that. It must do so after the claim too: the victim
- * may have finished, and pushed something else at the same place. */
+/* Claims the victim's oldest child; with `helped` only what descends from that. It must do so after the claim too: the
+ * victim may have finished, and pushed something else at the same place. */
 bool thrum__spawn_steal(worker *thief, worker *victim, const thrum__spawn *helped, found *f)
 {
     /* Acquire, with the owner's release in the join: the place below was emptied before bottom came back to it. */
@@ -190,10 +190,11 @@ void thrum__spawn_run(worker *w, const found *f)
     wake_owner_if_waiting(f->victim, __atomic_exchange_n(&place->state, (uintptr_t)FINISHED, __ATOMIC_ACQ_REL));
 }
 
-/* ---- Joining ------------------------------------------------------------------------------------------------------ */
+/* ---- Joining ----------------------------------------------------------------------------------------------------- */
 
-/* Sets the bit that asks to be woken: false if the place is settled, and there is nothing to wait for. By compare-and-swap,
- * so the thief either sees the bit in the exchange that settles the place, or has settled it already. */
+/* Sets the bit that asks to be woken: false if the place is settled, and there is nothing to wait for. By
+ * compare-and-swap, so the thief either sees the bit in the exchange that settles the place, or has settled it
+ * already. */
 static bool ask_for_wake(thrum__spawn *place)
 {
     uintptr_t state = state_of(place);
@@ -218,8 +219,8 @@ static void park_for_thief(worker *w, thrum__spawn *place)
     thrum__step_back(w);
 }
 
-/* The child was stolen: help its thief or, in an open join, anybody; look a while, park. Returns when the place is FINISHED
- * or READY again. */
+/* The child was stolen: help its thief or, in an open join, anybody; look a while, park. Returns when the place is
+ * FINISHED or READY again. */
 static void wait_for_thief(worker *w, thrum__spawn *place, bool open)
 {
     int64_t looking_since = 0;
@@ -309,7 +310,7 @@ static void join_newest(worker *w, bool open)
         run_own(w, place, state);
 }
 
-/* ---- Graphs in a scope -------------------------------------------------------------------------------------------- */
+/* ---- Graphs in a scope ------------------------------------------------------------------------------------------- */
 
 static void add_graph(thrum_scope *scope, struct scope_graph *node)
 {
@@ -368,7 +369,7 @@ static void run_graphs(worker *w, thrum_scope *scope)
     }
 }
 
-/* ---- Open, spawn, join -------------------------------------------------------------------------------------------- */
+/* ---- Open, spawn, join ------------------------------------------------------------------------------------------- */
 
 static void open_in(thrum_scope *scope, thrum__worker *spawn, thrum__root *root)
 {
@@ -566,8 +567,8 @@ int thrum__join_slow(thrum_scope *scope)
     return outside ? close_outside(w, scope) : thrum__root_code(scope->root);
 }
 
-/* A lessee has the only place, and runs what it has pushed before it leaves, as anybody who has it: only the life cycle says that
- * there is one (worker.c). */
+/* A lessee has the only place, and runs what it has pushed before it leaves, as anybody who has it: only the life cycle
+ * says that there is one (worker.c). */
 void thrum__wake(thrum__worker *spawn)
 {
     worker *w = (worker *)spawn;

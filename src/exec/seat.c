@@ -2,19 +2,19 @@
  *
  * The seat: the place of a worker that makes way for a thread which inserts.
  *
- * Why: whoever inserts jobs into a stream faster than they are run must wait for room, again and again. If it sleeps meanwhile there
- * are N + 1 threads for N cores: it is woken late, or where a worker is in the middle of a job, and workers run dry; and it inserts
- * from one core what is run on another. If it runs jobs itself while it waits, and one worker rests for that long, there are N
- * threads, nobody is woken, and jobs may be few that wait: so they are run nearly in the order of insertion, with what they touch
- * and their records still in the caches.
+ * Why: whoever inserts jobs into a stream faster than they are run must wait for room, again and again. If it sleeps
+ * meanwhile there are N + 1 threads for N cores: it is woken late, or where a worker is in the middle of a job, and
+ * workers run dry; and it inserts from one core what is run on another. If it runs jobs itself while it waits, and one
+ * worker rests for that long, there are N threads, nobody is woken, and jobs may be few that wait: so they are run
+ * nearly in the order of insertion, with what they touch and their records still in the caches.
  *
  * Roles
- *   One thread of those that insert, the *sitter*, has the seat, and a worker, the *lender*, has given its place for it. Between
- *   waits for room the sitter is away: it inserts, or does something else altogether.
- *   The lender looks now and then, and takes the place back if the sitter was away all the time between two looks. A sitter that runs one
- *   brief job now and again in between stays away for that, and only counts its *visits*, for the lender: changing the word twice right
- *   after a kernel costs more than all else that it does for the job. If the lender takes its place back just then there is one at work
- *   beyond the limit until that job has ended.
+ *   One thread of those that insert, the *sitter*, has the seat, and a worker, the *lender*, has given its place for
+ *   it. Between waits for room the sitter is away: it inserts, or does something else altogether.
+ *   The lender looks now and then, and takes the place back if the sitter was away all the time between two looks. A
+ *   sitter that runs one brief job now and again in between stays away for that, and only counts its *visits*, for the
+ *   lender: changing the word twice right after a kernel costs more than all else that it does for the job. If the
+ *   lender takes its place back just then there is one at work beyond the limit until that job has ended.
  *
  * The word holds a state, and above it how often the sitter went away: so equal words mean that it has not been back.
  *
@@ -27,14 +27,14 @@
  *   USED  -> BACK   sitter, for good, also from AWAY; the place is the lender's, which takes it: BACK -> FREE
  *   USED  -> ASKED  lender: something is pinned to it, so it goes back to work and another one may make way
  *
- * Each is one compare-and-swap, so of two who want to leave a state one does. The place is counted in the life cycle once, whoever
- * has it; only where there is one seat for two (ASKED) it counts twice.
+ * Each is one compare-and-swap, so of two who want to leave a state one does. The place is counted in the life cycle
+ * once, whoever has it; only where there is one seat for two (ASKED) it counts twice.
  *
- * What becomes of the promise of sched/life.h: while the sitter is away one of those who count as awake does not look for work. It
- * does again, at the latest, when the lender has looked twice.
+ * What becomes of the promise of sched/life.h: while the sitter is away one of those who count as awake does not look
+ * for work. It does again, at the latest, when the lender has looked twice.
  *
- * Orders: acquire and release; nothing but the place is handed over. The bell is rung after what it is about, and read before that is
- * looked at.
+ * Orders: acquire and release; nothing but the place is handed over. The bell is rung after what it is about, and read
+ * before that is looked at.
  */
 #include "exec/seat.h"
 
@@ -74,7 +74,7 @@ void thrum__seat_ring(seat *seat)
     thrum__futex_wake(&seat->bell, 1);
 }
 
-/* ---- The sitter ---------------------------------------------------------------------------------------------------- */
+/* ---- The sitter -------------------------------------------------------------------------------------------------- */
 
 bool thrum__seat_ask(domain *d)
 {
@@ -106,7 +106,8 @@ bool thrum__seat_resume(domain *d, uint32_t ticket)
     return change(&d->seat, &ticket, with_state(ticket, SEAT_USED));
 }
 
-/* Acquire: the next sitter, if this one has lost the seat, may write `visits` after it. Relaxed: a hint for the lender. */
+/* Acquire: the next sitter, if this one has lost the seat, may write `visits` after it. Relaxed: a hint for the
+ * lender. */
 bool thrum__seat_visit(domain *d, uint32_t ticket)
 {
     seat *seat = &d->seat;
@@ -143,11 +144,11 @@ void thrum__seat_leave(domain *d)
         thrum__seat_ring(seat);
 }
 
-/* ---- The lender ---------------------------------------------------------------------------------------------------- */
+/* ---- The lender -------------------------------------------------------------------------------------------------- */
 
-/* Leaving looks whether there is work, as whoever leaves does. Mostly the sitter has taken the place already; but there may have been one
- * too many meanwhile, and then another worker has gone to sleep and left what it saw to those two. The sitter looks after its stream
- * alone. tests/spin/lend.pml is a model of it. */
+/* Leaving looks whether there is work, as whoever leaves does. Mostly the sitter has taken the place already; but there
+ * may have been one too many meanwhile, and then another worker has gone to sleep and left what it saw to those two.
+ * The sitter looks after its stream alone. tests/spin/lend.pml is a model of it. */
 bool thrum__seat_lend(worker *w)
 {
     seat *seat = &w->domain->seat;
@@ -166,8 +167,8 @@ static bool is_called(const worker *w)
            atomic_load_explicit(&w->domain->stop, memory_order_relaxed);
 }
 
-/* Whether the place could be taken back. Where the sitter is at work there is none: the worker is one too many for a while, and
- * another one may make way. */
+/* Whether the place could be taken back. Where the sitter is at work there is none: the worker is one too many for a
+ * while, and another one may make way. */
 static bool go_back(domain *d)
 {
     if (move(&d->seat, SEAT_AWAY, SEAT_FREE) || move(&d->seat, SEAT_BACK, SEAT_FREE))
@@ -178,8 +179,8 @@ static bool go_back(domain *d)
     return true;
 }
 
-/* Sequentially consistent, with the count of pinned posts (thrum__post_to): either the poster sees that the worker rests, or the worker
- * sees the post. */
+/* Sequentially consistent, with the count of pinned posts (thrum__post_to): either the poster sees that the worker
+ * rests, or the worker sees the post. */
 void thrum__seat_await(worker *w)
 {
     seat *seat = &w->domain->seat;

@@ -24,13 +24,13 @@ struct worker;
  *
  * Somebody is asked to make way; the caller is at work from now on. False: another one has the seat. */
 bool thrum__seat_ask(struct domain *d);
-/* It is not at work for a while. True: it keeps the seat, and may be back with that ticket. False: nobody had made way yet; the seat is
- * free. */
+/* It is not at work for a while. True: it keeps the seat, and may be back with that ticket. False: nobody had made way
+ * yet; the seat is free. */
 bool thrum__seat_pause(struct worker *sitter, uint32_t *ticket);
 /* It is back. False: it has been away for too long, and the seat is gone. */
 bool thrum__seat_resume(struct domain *d, uint32_t ticket);
-/* It is about to run one brief job, and away again then: this costs less than to be back and to pause. The lender may take its place back
- * meanwhile. False: it has. */
+/* It is about to run one brief job, and away again then: this costs less than to be back and to pause. The lender may
+ * take its place back meanwhile. False: it has. */
 bool thrum__seat_visit(struct domain *d, uint32_t ticket);
 /* It is at work, and leaves. */
 void thrum__seat_return(struct worker *sitter);

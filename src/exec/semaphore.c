@@ -2,40 +2,41 @@
  *
  * Semaphores: how tasks come to have tokens, wait for them, and give them back.
  *
- * Tokens are handed over. Whoever gives some back takes them again at once on behalf of the tasks that wait, as far as they
- * go, and sends those tasks on their way with the tokens in hand. So a task that was sent does not look for tokens a second
- * time, none that comes later can be quicker, and there are no wake-ups that could be lost or would have to be passed on.
+ * Tokens are handed over. Whoever gives some back takes them again at once on behalf of the tasks that wait, as far as
+ * they go, and sends those tasks on their way with the tokens in hand. So a task that was sent does not look for tokens
+ * a second time, none that comes later can be quicker, and there are no wake-ups that could be lost or would have to be
+ * passed on.
  *
  * Roles
- *   A task that is about to begin (thrum__tokens_acquire) takes all that it lists or nothing. If it takes nothing it waits:
- *   its post is in the list of one semaphore that has too few tokens for it, and keeps a strand, as in post.c.
- *   A task that has completed (thrum__tokens_release), one that was sent with tokens but is skipped, and the end of a run
- *   give tokens back; so does nobody else. Each *settles* the semaphore then.
+ *   A task that is about to begin (thrum__tokens_acquire) takes all that it lists or nothing. If it takes nothing it
+ *   waits: its post is in the list of one semaphore that has too few tokens for it, and keeps a strand, as in post.c.
+ *   A task that has completed (thrum__tokens_release), one that was sent with tokens but is skipped, and the end of a
+ *   run give tokens back; so does nobody else. Each *settles* the semaphore then.
  *   Whoever cancels a run (base/fault.h) takes what waits of it out of all lists.
  *
  * Invariants, while no lock is held
  *   1. free + the `held` of all uses = tokens, for each semaphore.
- *   2. The first task in a semaphore's lists (the most urgent, then the oldest) needs more tokens of it than are free, or
- *      somebody is about to settle the semaphore. Those behind it wait for their turn.
+ *   2. The first task in a semaphore's lists (the most urgent, then the oldest) needs more tokens of it than are free,
+ *      or somebody is about to settle the semaphore. Those behind it wait for their turn.
  *   3. A task waits in one list. It holds no tokens of its own for this.
  *   4. No task waits in a list whose root was cancelled before the canceller came by.
  *
- * Why 2 holds: a task is appended when it lacks tokens there or others wait that go first; so it becomes the first only if it
- * lacks tokens. `free` grows only where settling follows, and the first one leaves only by settling or in a cancelled run,
- * where settling follows too. Settling ends when the invariant holds. It may meet a task that needs tokens of others besides:
- * if one of those is lacking, the task moves there, and the next in line is looked at.
+ * Why 2 holds: a task is appended when it lacks tokens there or others wait that go first; so it becomes the first only
+ * if it lacks tokens. `free` grows only where settling follows, and the first one leaves only by settling or in a
+ * cancelled run, where settling follows too. Settling ends when the invariant holds. It may meet a task that needs
+ * tokens of others besides: if one of those is lacking, the task moves there, and the next in line is looked at.
  * Why 4 holds: a task that is about to wait looks at `attention` with the lock held under which it is appended. If the
- * canceller has had that lock before, the task sees that it is cancelled; else the canceller finds it. Tasks move between
- * lists only under thrum__semaphores_lock, which the canceller has while it goes through all of them.
+ * canceller has had that lock before, the task sees that it is cancelled; else the canceller finds it. Tasks move
+ * between lists only under thrum__semaphores_lock, which the canceller has while it goes through all of them.
  *
- * Progress: by 2 and 3 tokens that are free and wanted are never left lying, and who waits holds nothing. What is promised:
- * of the tasks that wait at one semaphore, none is overtaken by one that is not more urgent. Tasks that list several may move
- * from list to list, each time to the end. Only tokens that a run keeps from task to task (regions) can make tasks wait for
- * each other in a circle. tests/spin/semaphore.pml is a model of all this.
+ * Progress: by 2 and 3 tokens that are free and wanted are never left lying, and who waits holds nothing. What is
+ * promised: of the tasks that wait at one semaphore, none is overtaken by one that is not more urgent. Tasks that list
+ * several may move from list to list, each time to the end. Only tokens that a run keeps from task to task (regions)
+ * can make tasks wait for each other in a circle. tests/spin/semaphore.pml is a model of all this.
  *
- * Locks: a semaphore's lock for its tokens and lists. Who needs several of them takes thrum__semaphores_lock first, and is the
- * only one with more than one then; so their order does not matter. Nothing is posted with locks held, but for the handle's
- * by thrum_cancel.
+ * Locks: a semaphore's lock for its tokens and lists. Who needs several of them takes thrum__semaphores_lock first, and
+ * is the only one with more than one then; so their order does not matter. Nothing is posted with locks held, but for
+ * the handle's by thrum_cancel.
  */
 #include "exec/exec_int.h"
 #include "model/semaphore.h"
@@ -50,7 +51,7 @@ static bool is_root_cancelled(const thrum__root *root)
     return thrum__is_cancelled(__atomic_load_n(&root->attention, __ATOMIC_RELAXED));
 }
 
-/* ---- Lists; with the semaphore's lock held ------------------------------------------------------------------------ */
+/* ---- Lists; with the semaphore's lock held ----------------------------------------------------------------------- */
 
 static int level_of(const thrum__terms *terms)
 {
@@ -92,7 +93,7 @@ static bool has_line(const thrum_semaphore *s, int level)
     return false;
 }
 
-/* ---- Tokens; with the locks of all semaphores that the task lists ------------------------------------------------- */
+/* ---- Tokens; with the locks of all semaphores that the task lists ------------------------------------------------ */
 
 static void lock_all(const thrum__terms *terms)
 {
@@ -102,8 +103,8 @@ static void lock_all(const thrum__terms *terms)
         thrum__lock_take(&terms->acquires[i].use->semaphore->lock);
 }
 
-/* If the task waits now, it may be gone as soon as the lock is given that keeps others from sending it off: its semaphore's
- * or, if it lists several, thrum__semaphores_lock. */
+/* If the task waits now, it may be gone as soon as the lock is given that keeps others from sending it off: its
+ * semaphore's or, if it lists several, thrum__semaphores_lock. */
 static void unlock_all(const thrum__terms *terms)
 {
     if (terms->acquire_count == 1) {
@@ -136,7 +137,7 @@ static void take_all(const thrum__terms *terms)
     }
 }
 
-/* ---- Settling ----------------------------------------------------------------------------------------------------- */
+/* ---- Settling ---------------------------------------------------------------------------------------------------- */
 
 static bool has_enough(const thrum_semaphore *s, const thrum__terms *terms)
 {
@@ -171,8 +172,8 @@ static void unlock_others(const thrum__terms *terms, const thrum_semaphore *s)
             thrum__lock_give(&terms->acquires[i].use->semaphore->lock);
 }
 
-/* With thrum__semaphores_lock and the semaphore's lock held. Meanwhile what waits there cannot be sent off by anybody else,
- * so its task and the semaphores that it lists are there. */
+/* With thrum__semaphores_lock and the semaphore's lock held. Meanwhile what waits there cannot be sent off by anybody
+ * else, so its task and the semaphores that it lists are there. */
 static void settle_all_locked(thrum_semaphore *s, thrum__waiting *sent)
 {
     thrum__terms *first;
@@ -222,8 +223,8 @@ static bool give_back(thrum__use *use, uint64_t count, thrum__waiting *sent)
     return has;
 }
 
-/* Posts what was sent off. One of the given run, in which the worker has a strand, may be returned instead: for the worker to
- * run next, if it may. From its posting on a task may be gone. */
+/* Posts what was sent off. One of the given run, in which the worker has a strand, may be returned instead: for the
+ * worker to run next, if it may. From its posting on a task may be gone. */
 static thrum_task *deliver(worker *w, thrum__run *run, thrum__waiting *sent)
 {
     thrum_task *own = NULL;
@@ -236,7 +237,7 @@ static thrum_task *deliver(worker *w, thrum__run *run, thrum__waiting *sent)
     return own;
 }
 
-/* ---- The task's side ---------------------------------------------------------------------------------------------- */
+/* ---- The task's side --------------------------------------------------------------------------------------------- */
 
 static bool take_at_once(const thrum__terms *terms)
 {
@@ -271,8 +272,8 @@ static enum outcome take_or_wait(thrum__terms *terms, const thrum__root *root)
 bool thrum__tokens_acquire(worker *w, thrum__run *run, thrum_task *task)
 {
     thrum__terms *terms = thrum__terms_of(task);
-    /* Relaxed: the task has come here by a post or from the worker that settled. A condition may have named the same task
-     * twice: then it makes no difference which of the two has the tokens. */
+    /* Relaxed: the task has come here by a post or from the worker that settled. A condition may have named the same
+     * task twice: then it makes no difference which of the two has the tokens. */
     if (atomic_exchange_explicit(&terms->granted, false, memory_order_relaxed) || take_at_once(terms))
         return true;
     if (!thrum__begin_waiting(w, run, task))
@@ -322,7 +323,7 @@ void thrum__tokens_skip(const thrum_task *task)
     deliver(NULL, NULL, &sent);
 }
 
-/* ---- The run's side ----------------------------------------------------------------------------------------------- */
+/* ---- The run's side ---------------------------------------------------------------------------------------------- */
 
 static void fail_end(const thrum__run *run, const thrum__use *use)
 {

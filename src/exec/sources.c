@@ -6,8 +6,8 @@
 
 enum { MOST_AT_ONCE = 512 }; /* sources taken in one go: enough to make the shared cursor cheap, few enough to share */
 
-/* Strands are set while the lock is held. Who raises them before, by a word that it saw in an earlier life of the run, is
- * refused; who does so after may take the last sources, and finds the run in the list to be taken out of it. */
+/* Strands are set while the lock is held. Who raises them before, by a word that it saw in an earlier life of the run,
+ * is refused; who does so after may take the last sources, and finds the run in the list to be taken out of it. */
 void thrum__run_publish(domain *d, thrum__run *run, int64_t strands)
 {
     thrum__lock_take(&d->lock);
@@ -48,8 +48,8 @@ static void open_list_remove(domain *d, thrum__run *run)
     thrum__lock_give(&d->lock);
 }
 
-/* A run that nobody has begun, and nobody is about to join, is all the finder's: it begins it alone. The cursor is looked at
- * when nobody can be in the run any more: somebody may have come, taken sources and gone. */
+/* A run that nobody has begun, and nobody is about to join, is all the finder's: it begins it alone. The cursor is
+ * looked at when nobody can be in the run any more: somebody may have come, taken sources and gone. */
 static bool claim_whole_locked(thrum__run *run)
 {
     int64_t token = 1;
@@ -61,8 +61,9 @@ static bool claim_whole_locked(thrum__run *run)
     return false;
 }
 
-/* A run that a waiter may help with: one of the same graph, which is this one or one that it is queued behind; or a part of
- * it. The graph's address is compared and not followed: it may be gone, if this run has ended and only its callbacks go on. */
+/* A run that a waiter may help with: one of the same graph, which is this one or one that it is queued behind; or a
+ * part of it. The graph's address is compared and not followed: it may be gone, if this run has ended and only its
+ * callbacks go on. */
 static bool helps(const thrum__run *run, const thrum_handle *awaited)
 {
     return !awaited || run->handle->graph == awaited->graph || thrum__is_part_of(run, awaited);

@@ -4,16 +4,17 @@
  *
  *   stage_begin   the uses are worked out, and entered with their handles
  *   (the line)    memory.c: on a device, memory for all of them
- *   admit         each use is *settled* or waits: content that is read is brought, writers wait for copies that are under way
+ *   admit         each use is *settled* or waits: content that is read is brought, writers wait for copies that are
+ *                 under way
  *   deliver       all have settled: the job goes to its place, or, needing none, is through
  *   stage_end     the job has run (or not): states change, memory may be used by others
  *
- * Whoever gives jobs to be placed sees to it that those which use one handle at the same time all read it; the uses entered with a
- * handle are there to find out where that is not so.
+ * Whoever gives jobs to be placed sees to it that those which use one handle at the same time all read it; the uses
+ * entered with a handle are there to find out where that is not so.
  *
- * Why an admitted job is delivered: it holds its memory; what it waits for are transfers of its handles, each of which ends, and
- * none begins while a writing use of the handle is admitted, but those that the use itself needs. A reading use that finds its
- * node up to date has settled, and the replica stays, for it is pinned.
+ * Why an admitted job is delivered: it holds its memory; what it waits for are transfers of its handles, each of which
+ * ends, and none begins while a writing use of the handle is admitted, but those that the use itself needs. A reading
+ * use that finds its node up to date has settled, and the replica stays, for it is pinned.
  */
 #include "exec/place_int.h"
 
@@ -35,7 +36,7 @@ void thrum__stage_fault(placing *p, int code, const char *format, ...)
     p->fault_text = thrum__copy_text(text);
 }
 
-/* ---- Uses --------------------------------------------------------------------------------------------------------------- */
+/* ---- Uses -------------------------------------------------------------------------------------------------------- */
 
 static int use_private_copy(thrum__places *places, use *u, thrum__private *copy)
 {
@@ -135,7 +136,7 @@ static bool enter_all(placing *p)
     return true;
 }
 
-/* ---- Bringing content ---------------------------------------------------------------------------------------------------- */
+/* ---- Bringing content -------------------------------------------------------------------------------------------- */
 
 static bool reach_each_other(const thrum__places *places, int from, int to)
 {
@@ -196,8 +197,9 @@ static bool is_there(const use *u)
     return u->mode == THRUM_MODE_W || u->data->replicas->of[u->of->node].state != THRUM_INVALID;
 }
 
-/* Whether a transfer of the handle has to be waited for; begins one where that is needed. A writer waits for all of them, even if
- * something is wrong: when the last job that uses a handle writes it, then nothing of it is under way afterwards. */
+/* Whether a transfer of the handle has to be waited for; begins one where that is needed. A writer waits for all of
+ * them, even if something is wrong: when the last job that uses a handle writes it, then nothing of it is under way
+ * afterwards. */
 static bool must_wait(thrum__places *places, use *u, todo *todo)
 {
     replicas *r = u->data->replicas;
@@ -244,9 +246,10 @@ void thrum__stage_go_on(thrum__places *places, replicas *r, todo *todo)
     }
 }
 
-/* ---- Admitting ------------------------------------------------------------------------------------------------------------- */
+/* ---- Admitting --------------------------------------------------------------------------------------------------- */
 
-/* A private copy that holds nothing yet will be initialized; which is known only now, since the job before may have done so. */
+/* A private copy that holds nothing yet will be initialized; which is known only now, since the job before may have
+ * done so. */
 static void decide_mode(const thrum__places *places, use *u)
 {
     if (u->copy && u->of->job->kind != THRUM__JOB_COMBINE)
@@ -306,7 +309,7 @@ void thrum__stage_begin(thrum__places *places, placing *p, int node)
     thrum__todo_carry_out(places, &todo);
 }
 
-/* ---- Ending ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Ending ------------------------------------------------------------------------------------------------------ */
 
 static void invalidate(thrum__places *places, replica *r)
 {
@@ -369,7 +372,7 @@ void thrum__stage_end(thrum__places *places, placing *p, bool wrote)
     thrum__todo_carry_out(places, &todo);
 }
 
-/* ---- Fetching ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Fetching ---------------------------------------------------------------------------------------------------- */
 
 static int make_homes(const placing *p)
 {
@@ -390,7 +393,7 @@ static void fetch_arrived(thrum__places *places, placing *p)
     thrum__placing_end(places, p);
 }
 
-/* ---- What was noted --------------------------------------------------------------------------------------------------------------- */
+/* ---- What was noted ---------------------------------------------------------------------------------------------- */
 
 void thrum__todo_carry_out(thrum__places *places, todo *todo)
 {
@@ -412,7 +415,7 @@ void thrum__todo_carry_out(thrum__places *places, todo *todo)
     }
 }
 
-/* ---- Prefetching ------------------------------------------------------------------------------------------------------------------- */
+/* ---- Prefetching ------------------------------------------------------------------------------------------------- */
 
 static void prefetch_one(thrum__places *places, replicas *r, int to, todo *todo)
 {
@@ -444,7 +447,7 @@ void thrum__stage_prefetch(thrum__places *places, placing *p, int node, todo *to
     thrum__lock_give(&places->lock);
 }
 
-/* ---- Putting private copies together ------------------------------------------------------------------------------------------------ */
+/* ---- Putting private copies together ----------------------------------------------------------------------------- */
 
 bool thrum__combine_next(placing *p)
 {

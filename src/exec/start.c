@@ -9,7 +9,7 @@
 
 #include <limits.h>
 
-/* ---- The pool of runs --------------------------------------------------------------------------------------------- */
+/* ---- The pool of runs -------------------------------------------------------------------------------------------- */
 
 static thrum__run *run_new(thrum_executor *ex)
 {
@@ -57,7 +57,7 @@ void thrum__run_recycle(worker *w, thrum_executor *ex, thrum__run *run)
         run_give(ex, run);
 }
 
-/* ---- Starting ----------------------------------------------------------------------------------------------------- */
+/* ---- Starting ---------------------------------------------------------------------------------------------------- */
 
 /* What will be run by one worker is taken in as few portions as if there were no other. */
 static size_t divisor_for(const domain *d, const thrum_graph *graph)
@@ -156,7 +156,7 @@ static int start(thrum_graph *graph, thrum_handle *handle, struct times times, b
     return err;
 }
 
-/* ---- Starting runs ------------------------------------------------------------------------------------------------ */
+/* ---- Starting runs ----------------------------------------------------------------------------------------------- */
 
 int thrum__may_run_here(const thrum_handle *handle)
 {
@@ -276,7 +276,8 @@ static int runs_itself_error(const thrum_graph *graph)
                         graph->names->graph);
 }
 
-/* Whether a run of the graph is under way that can only end after the task: its own, its parents', or one that waits. */
+/* Whether a run of the graph is under way that can only end after the task: its own, its parents', or one that
+ * waits. */
 static bool is_part_of(const thrum__root *root, const thrum__run *run, const thrum_graph *graph)
 {
     if (!root || !root->run)
@@ -304,7 +305,8 @@ static int runs_itself(const worker *self, const thrum_graph *graph)
     return 0;
 }
 
-/* A graph of one task that is no module is a call: there is nothing to share and nobody can join, so it needs no run. */
+/* A graph of one task that is no module is a call: there is nothing to share and nobody can join, so it needs no
+ * run. */
 static bool is_one_call(const thrum_graph *graph, struct times times)
 {
     return times.n == 1 && !times.until && !times.firings && graph->source_count == 1 && !graph->sources &&
@@ -318,9 +320,9 @@ static thrum_handle *single_handle(worker *guest)
     return guest->single;
 }
 
-/* For a thread outside, with a handle that its guest keeps for this: a graph of one task is done in as few steps as can be
- * while nothing goes wrong, nothing is detached, and nobody is queued behind. False: the graph is not ready to be run at
- * once, and nothing was done. The graph is looked at only when it is this run's. */
+/* For a thread outside, with a handle that its guest keeps for this: a graph of one task is done in as few steps as can
+ * be while nothing goes wrong, nothing is detached, and nobody is queued behind. False: the graph is not ready to be
+ * run at once, and nothing was done. The graph is looked at only when it is this run's. */
 static bool run_at_hand(worker *guest, thrum_graph *graph, struct times times, int *err)
 {
     thrum_handle *handle = single_handle(guest);

@@ -13,8 +13,8 @@ thrum_worker_stats thrum__worker_stats(const worker *w)
 {
     const tally *t = &w->tally;
     thrum_worker_stats stats = {.steals = get(&t->steals), .wasted_steals = get(&t->wasted), .naps = get(&t->naps)};
-    /* Each waking comes after its sleep, so in this order a reader does not see more wakes than sleeps: acquire, with the
-     * release of the worker that has woken. */
+    /* Each waking comes after its sleep, so in this order a reader does not see more wakes than sleeps: acquire, with
+     * the release of the worker that has woken. */
     stats.wakes = atomic_load_explicit(&t->wakes, memory_order_acquire);
     stats.sleeps = get(&t->sleeps);
     return stats;

@@ -3,20 +3,22 @@
  * Streams: runs without a graph, whose jobs come one by one.
  *
  * Roles
- *   The thread that inserts puts ready jobs into the deque of the stream's *feeder*: a worker without a thread, made for its
- *   deque. Thieves ask for what is there, or come and get it, as with any worker (door.c). One thread at a time owns that deque:
- *   whoever inserts, and then whoever drains it, in the wait at the end or where too much has come together.
- *   Workers run jobs. What a job makes ready goes to the deque of the worker that ran it. Where jobs are long all that is ready is
- *   posted, and taken in the order of insertion (goes_in_order).
+ *   The thread that inserts puts ready jobs into the deque of the stream's *feeder*: a worker without a thread, made
+ *   for its deque. Thieves ask for what is there, or come and get it, as with any worker (door.c). One thread at a time
+ *   owns that deque: whoever inserts, and then whoever drains it, in the wait at the end or where too much has come
+ *   together.
+ *   Workers run jobs. What a job makes ready goes to the deque of the worker that ran it. Where jobs are long all that
+ *   is ready is posted, and taken in the order of insertion (goes_in_order).
  *
  * Invariants
- *   1. A job that is ready and has not begun is in the feeder's deque, in the deque of a strand, or posted with a strand.
- *   2. The stream itself is a strand, the *token*, from its beginning until the feeder's deque has been drained for the last
- *      time. So the run does not end before.
- *   3. A job whose last predecessor may end outside of the run (in another flow's, in a thread that is no worker, on a device)
- *      holds a strand of its own from its insertion on.
- *   So strands come to zero when, and only when, the token has been given back and every job has ended: a job that waits, waits
- *   in the end for one that is ready or runs, or holds a strand itself.
+ *   1. A job that is ready and has not begun is in the feeder's deque, in the deque of a strand, or posted with a
+ *      strand.
+ *   2. The stream itself is a strand, the *token*, from its beginning until the feeder's deque has been drained for the
+ *      last time. So the run does not end before.
+ *   3. A job whose last predecessor may end outside of the run (in another flow's, in a thread that is no worker, on a
+ *      device) holds a strand of its own from its insertion on.
+ *   So strands come to zero when, and only when, the token has been given back and every job has ended: a job that
+ *   waits, waits in the end for one that is ready or runs, or holds a strand itself.
  *
  * Orders: as in run.c. Who takes over the feeder's deque gets it in the same thread, or by a post.
  *
@@ -80,7 +82,7 @@ enum { LEASE_ROW = 64 }; /* ending a lease costs as much as taking the place som
 #endif
 enum { ELSEWHERE_NS = 100 }; /* for each access of a job that runs elsewhere than where it was inserted */
 
-/* ---- Feeders ------------------------------------------------------------------------------------------------------ */
+/* ---- Feeders ----------------------------------------------------------------------------------------------------- */
 
 static worker *feeder_take(thrum_executor *ex)
 {
@@ -125,7 +127,7 @@ void thrum__stream_free(thrum__stream *stream)
     thrum__free(stream);
 }
 
-/* ---- Cores -------------------------------------------------------------------------------------------------------- */
+/* ---- Cores ------------------------------------------------------------------------------------------------------- */
 
 /* The thread that inserts says where it is, for others to be elsewhere (cores.c). */
 static void show_inserter(const thrum__stream *stream)
@@ -147,7 +149,7 @@ static void leave_core(worker *w)
         thrum__core_leave(w);
 }
 
-/* ---- Beginning ---------------------------------------------------------------------------------------------------- */
+/* ---- Beginning --------------------------------------------------------------------------------------------------- */
 
 static void run_init(thrum__run *run, thrum_handle *handle)
 {
@@ -186,8 +188,8 @@ static int64_t long_ns(const thrum_executor *ex)
     return least > 0 && least < each ? each : least;
 }
 
-/* By jobs that were timed. What has been decided stays until it is clearly wrong. Relaxed, and written only where that changes it:
- * whoever makes jobs ready looks there. */
+/* By jobs that were timed. What has been decided stays until it is clearly wrong. Relaxed, and written only where that
+ * changes it: whoever makes jobs ready looks there. */
 static void decide_order(const thrum_executor *ex, thrum__run *run, const thrum__at_once *times)
 {
     bool in_order = atomic_load_explicit(&run->in_order, memory_order_relaxed);
@@ -226,7 +228,7 @@ int thrum__stream_begin(thrum__stream *stream, thrum__job_owner *owner)
     return 0;
 }
 
-/* ---- Strands ------------------------------------------------------------------------------------------------------ */
+/* ---- Strands ----------------------------------------------------------------------------------------------------- */
 
 static void lower(worker *w, thrum__run *run)
 {
@@ -253,12 +255,12 @@ void thrum__stream_let_go(thrum__job_owner *owner)
     lower(self && self->ex == owner->ex ? self : NULL, owner->run);
 }
 
-/* ---- Getting ready ------------------------------------------------------------------------------------------------ */
+/* ---- Getting ready ----------------------------------------------------------------------------------------------- */
 
-/* Programs insert jobs in an order that is good for caches, as they would do the work without tasks: what uses the same data is near.
- * Where jobs are long, all workers together take what is ready in that order. A worker's own stack would begin with the last one, and
- * end with some that have little to do with each other. For short ones a queue for all costs too much, and those who insert are not
- * far ahead (seat.c). Relaxed: either is right. */
+/* Programs insert jobs in an order that is good for caches, as they would do the work without tasks: what uses the same
+ * data is near. Where jobs are long, all workers together take what is ready in that order. A worker's own stack would
+ * begin with the last one, and end with some that have little to do with each other. For short ones a queue for all
+ * costs too much, and those who insert are not far ahead (seat.c). Relaxed: either is right. */
 static inline bool goes_in_order(const thrum__run *run)
 {
     return atomic_load_explicit(&run->in_order, memory_order_relaxed);
@@ -310,8 +312,8 @@ static inline void push(worker *w, const thrum__run *run, thrum__job *job)
         thrum__wake(&w->spawn);
 }
 
-/* A worker that is at work for the run has a strand; the job needs none of its own then. An urgent one is what that worker does
- * next: it is kept aside until the job at hand has let go all that waited for it (next_urgent). */
+/* A worker that is at work for the run has a strand; the job needs none of its own then. An urgent one is what that
+ * worker does next: it is kept aside until the job at hand has let go all that waited for it (next_urgent). */
 void thrum__stream_ready(thrum__job *job)
 {
     worker *self = thrum__self;
@@ -334,7 +336,7 @@ void thrum__stream_ready(thrum__job *job)
     self->urgent = job;
 }
 
-/* ---- Working ------------------------------------------------------------------------------------------------------ */
+/* ---- Working ----------------------------------------------------------------------------------------------------- */
 
 static inline thrum_task *pop(worker *owner, int64_t base)
 {
@@ -402,8 +404,8 @@ static inline int64_t run_politely(worker *w, thrum__run *run, thrum_task *task,
     return count;
 }
 
-/* How long a job takes, what belongs to it included; in `turn`, which streams do not need otherwise. What was shorter than expected
- * counts more: whoever was interrupted took longer than he should have. Relaxed: an estimate. */
+/* How long a job takes, what belongs to it included; in `turn`, which streams do not need otherwise. What was shorter
+ * than expected counts more: whoever was interrupted took longer than he should have. Relaxed: an estimate. */
 static void note_pace(thrum__run *run, int64_t began, int64_t count)
 {
     if (count == 0)
@@ -421,8 +423,8 @@ static int64_t run_timed(worker *w, thrum__run *run, thrum_task *task, int64_t b
     return count;
 }
 
-/* Whoever has come for a job takes those that were inserted next, too, while there are many: they are near in memory, and coming again
- * costs more than what they are, if they are brief. The strand is for all of them. */
+/* Whoever has come for a job takes those that were inserted next, too, while there are many: they are near in memory,
+ * and coming again costs more than what they are, if they are brief. The strand is for all of them. */
 static void take_more(worker *w, const thrum__run *run)
 {
     worker *victim = w->victim;
@@ -483,8 +485,8 @@ static int64_t drain_timed(worker *w, thrum__stream *stream, int64_t enough)
     return count;
 }
 
-/* Runs what is in the feeder's deque until `enough` is left, as the worker that the caller is. The caller owns that deque. Where
- * there is one place nobody else runs anything meanwhile, wherever he sits; and batches are many. */
+/* Runs what is in the feeder's deque until `enough` is left, as the worker that the caller is. The caller owns that
+ * deque. Where there is one place nobody else runs anything meanwhile, wherever he sits; and batches are many. */
 static bool drain(worker *w, thrum__stream *stream, int64_t enough)
 {
     thrum__root *outer = w->root;
@@ -503,7 +505,8 @@ static bool drain(worker *w, thrum__stream *stream, int64_t enough)
     return count > 0;
 }
 
-/* The worker that does this came by it through the post, whose strand is the token: thrum__stream_work gives it back. */
+/* The worker that does this came by it through the post, whose strand is the token: thrum__stream_work gives it
+ * back. */
 static void adopt(void *arg)
 {
     drain(thrum__self, arg, 0);
@@ -565,8 +568,9 @@ static void leave(thrum__stream *stream, worker *w, const worker *self)
     }
 }
 
-/* How long a job takes, or 0: as workers have seen it who came to an end of what they had, or by jobs that were timed. The former may be of
- * a few jobs, the first ones, and not change for long where workers do not run dry: so whichever is less. */
+/* How long a job takes, or 0: as workers have seen it who came to an end of what they had, or by jobs that were timed.
+ * The former may be of a few jobs, the first ones, and not change for long where workers do not run dry: so whichever
+ * is less. */
 static int64_t pace_of(const thrum__stream *stream)
 {
     int64_t pace = atomic_load_explicit(&stream->run->turn, memory_order_relaxed);
@@ -574,8 +578,8 @@ static int64_t pace_of(const thrum__stream *stream)
     return pace == 0 || (timed > 0 && timed < pace) ? timed : pace;
 }
 
-/* Others have some hundred jobs to run while whoever inserts is at one: so it must not be longer than many of those. And it must not
- * wait for whoever inserts: only codelets are taken of which jobs have been seen to end. */
+/* Others have some hundred jobs to run while whoever inserts is at one: so it must not be longer than many of those.
+ * And it must not wait for whoever inserts: only codelets are taken of which jobs have been seen to end. */
 static bool suits_sitter(const thrum__stream *stream, const thrum__job *job)
 {
     int64_t pace = pace_of(stream);
@@ -613,9 +617,9 @@ static enum another run_another(worker *w, const thrum__stream *stream)
     return suits ? RAN_ANOTHER : LEFT_ANOTHER;
 }
 
-/* For how long it waits for those that run to make others ready. All that are open may wait for one that runs, at the beginning of a
- * factorisation for example: whoever goes on inserting then is done with all of it when the second one begins, and from there on nothing
- * is run near to where it was inserted. But what comes next may wait for nothing. */
+/* For how long it waits for those that run to make others ready. All that are open may wait for one that runs, at the
+ * beginning of a factorisation for example: whoever goes on inserting then is done with all of it when the second one
+ * begins, and from there on nothing is run near to where it was inserted. But what comes next may wait for nothing. */
 static int64_t idle_most_ns(const thrum__stream *stream)
 {
     int64_t ns = pace_of(stream) * IDLE_PACES;
@@ -666,7 +670,8 @@ static bool jobs_are_long(const thrum__stream *stream)
     return pace_of(stream) >= SITTER_NS;
 }
 
-/* Whoever found nothing for itself does not ask a worker to make way again and again; nor while nothing is known of jobs. */
+/* Whoever found nothing for itself does not ask a worker to make way again and again; nor while nothing is known of
+ * jobs. */
 static bool declines(thrum__stream *stream)
 {
     if (stream->declines > 0) {
@@ -708,11 +713,11 @@ size_t thrum__stream_work_some(thrum__stream *stream, size_t most)
     return count;
 }
 
-/* ---- Inserting ---------------------------------------------------------------------------------------------------- */
+/* ---- Inserting --------------------------------------------------------------------------------------------------- */
 
-/* Where there are several workers, whoever inserts and has the seat leaves jobs to the others until those have enough, and then runs what
- * it inserts itself, at once, until they have little: so both have jobs that were inserted one after the other, which mostly means data
- * that is near; and of its own jobs what it has just written is in the caches. */
+/* Where there are several workers, whoever inserts and has the seat leaves jobs to the others until those have enough,
+ * and then runs what it inserts itself, at once, until they have little: so both have jobs that were inserted one after
+ * the other, which mostly means data that is near; and of its own jobs what it has just written is in the caches. */
 static void look_at_others(thrum__stream *stream)
 {
     int64_t limit = stream->ex->cpu.life.limit, others = limit > 1 ? limit - 1 : 1;
@@ -736,8 +741,8 @@ static bool suits_beside(const thrum__stream *stream, const thrum__job *job)
     return ns > 0 && ns < SITTER_NS && ns < pace_of(stream) * BESIDE_PACES;
 }
 
-/* Programs mostly go through their handles in the order in which they were made, in which they lie in memory: so what the next
- * insertion looks at can come while this job runs. */
+/* Programs mostly go through their handles in the order in which they were made, in which they lie in memory: so what
+ * the next insertion looks at can come while this job runs. */
 static void prefetch_neighbours(const thrum__job *job)
 {
     for (uint32_t i = 0; i < job->count; i++)
@@ -772,8 +777,8 @@ static bool visit_beside(thrum__stream *stream, const thrum__job *job, thrum__vi
     return true;
 }
 
-/* As a worker that has nothing else to do, with the place: that of the worker which inserts, or of a guest for as long. Not by a
- * worker of another executor, which would have to get back to its own place each time. */
+/* As a worker that has nothing else to do, with the place: that of the worker which inserts, or of a guest for as long.
+ * Not by a worker of another executor, which would have to get back to its own place each time. */
 static worker *enter_at_once(const thrum__stream *stream)
 {
     worker *self = thrum__self, *w;
@@ -795,8 +800,9 @@ static void leave_at_once(thrum__stream *stream, worker *w)
     }
 }
 
-/* The job is in its handles' order already, as any other is, or will be if somebody asks: whoever inserts elsewhere meanwhile waits for it.
- * False: somebody else has to run it. If that is so because somebody has the place, jobs will be behind each other there. */
+/* The job is in its handles' order already, as any other is, or will be if somebody asks: whoever inserts elsewhere
+ * meanwhile waits for it. False: somebody else has to run it. If that is so because somebody has the place, jobs will
+ * be behind each other there. */
 bool thrum__stream_visit(thrum__stream *stream, const thrum__job *job, thrum__visit *visit)
 {
     if (!stream->alone)
@@ -812,8 +818,8 @@ bool thrum__stream_visit(thrum__stream *stream, const thrum__job *job, thrum__vi
     return w != NULL;
 }
 
-/* What is urgent is posted. A lessee need not look for that: to whoever posts the place is free, so a worker is woken for it, and ends the
- * lease. */
+/* What is urgent is posted. A lessee need not look for that: to whoever posts the place is free, so a worker is woken
+ * for it, and ends the lease. */
 static inline bool may_have_more(const worker *w, const thrum__visit *visit)
 {
     return !w->leases || w->urgent || thrum__deque_bottom_owner(&w->deque) != visit->base;
@@ -881,15 +887,16 @@ bool thrum__stream_help(thrum__stream *stream)
     return any;
 }
 
-/* A job that runs elsewhere than where it was inserted takes longer than it would have taken there: its record and its handles'
- * come from another core, and go back. Where there is but one place for all, nothing is gained by that until jobs are long. */
+/* A job that runs elsewhere than where it was inserted takes longer than it would have taken there: its record and its
+ * handles' come from another core, and go back. Where there is but one place for all, nothing is gained by that until
+ * jobs are long. */
 static int64_t small_below(const domain *d, uint32_t accesses)
 {
     return d->life.limit == 1 ? THRUM__LONG_NS : THRUM__SMALL_NS + accesses * ELSEWHERE_NS;
 }
 
-/* Small jobs are better left to whoever inserts them: to thieves the feeder looks as a worker that has a run of tiny tasks alone
- * and is getting on with it, or is not (door.c: better_left_alone). */
+/* Small jobs are better left to whoever inserts them: to thieves the feeder looks as a worker that has a run of tiny
+ * tasks alone and is getting on with it, or is not (door.c: better_left_alone). */
 static bool mark_small(worker *feeder, thrum__run *run, uint32_t accesses)
 {
     int64_t pace = atomic_load_explicit(&run->turn, memory_order_relaxed);
@@ -984,10 +991,10 @@ void thrum__stream_caught_up(thrum__stream *stream, bool success)
     thrum__at_once_caught_up(&stream->at_once, success && thrum__place_comes_free(stream->ex, MAKE_WAY_NS));
 }
 
-/* ---- Ending ------------------------------------------------------------------------------------------------------- */
+/* ---- Ending ------------------------------------------------------------------------------------------------------ */
 
-/* Whoever has been woken and waits for the very core of the guest, who is about to run jobs, gets it for a moment: to find that it
- * should be elsewhere. */
+/* Whoever has been woken and waits for the very core of the guest, who is about to run jobs, gets it for a moment: to
+ * find that it should be elsewhere. */
 static void show_core(thrum__stream *stream, worker *guest)
 {
     if (thrum__life_look(&stream->ex->cpu.life).searching == 0)
@@ -1055,7 +1062,7 @@ int thrum__stream_outcome(thrum__stream *stream)
     return err;
 }
 
-/* ---- Kernels ------------------------------------------------------------------------------------------------------ */
+/* ---- Kernels ----------------------------------------------------------------------------------------------------- */
 
 static void watched_call(worker *w, const thrum__job *job, thrum_kernel_fn *kernel, const thrum_buffer *buffers)
 {
@@ -1110,7 +1117,7 @@ void thrum__job_call(thrum__job *job, thrum_kernel_fn *kernel, const thrum_buffe
     w->root = outer;
 }
 
-/* ---- Promises ----------------------------------------------------------------------------------------------------- */
+/* ---- Promises ---------------------------------------------------------------------------------------------------- */
 
 thrum_handle *thrum__promise_new(thrum_executor *ex)
 {
@@ -1122,7 +1129,7 @@ void thrum__promise_keep(thrum_handle *promise)
     thrum__handle_lower(promise);
 }
 
-/* ---- Calling one worker ------------------------------------------------------------------------------------------- */
+/* ---- Calling one worker ------------------------------------------------------------------------------------------ */
 
 /* The run that such calls belong to never ends: the executor has it until it is freed. */
 static thrum__run *service_run(thrum_executor *ex)

@@ -2,9 +2,10 @@
  *
  * Transfers: the content of one handle on its way from one node to another, over one link.
  *
- * A transfer is begun with places->lock held (noted in a todo), started without it, carried out by a driver, and ended by whatever
- * thread the driver calls `done` in. From begin to end both replicas stay where they are (they have a user), and nobody writes the
- * handle: a writing use waits until no transfer of it is under way, and while it is admitted none begins but its own.
+ * A transfer is begun with places->lock held (noted in a todo), started without it, carried out by a driver, and ended
+ * by whatever thread the driver calls `done` in. From begin to end both replicas stay where they are (they have a
+ * user), and nobody writes the handle: a writing use waits until no transfer of it is under way, and while it is
+ * admitted none begins but its own.
  */
 #include "exec/place_int.h"
 
@@ -13,7 +14,7 @@
 
 #include <string.h>
 
-/* ---- Beginning -------------------------------------------------------------------------------------------------------- */
+/* ---- Beginning --------------------------------------------------------------------------------------------------- */
 
 bool thrum__transfer_begin(thrum__places *places, replicas *r, int from, int to, todo *todo)
 {
@@ -36,7 +37,7 @@ bool thrum__transfer_begin(thrum__places *places, replicas *r, int from, int to,
     return true;
 }
 
-/* ---- Ending ----------------------------------------------------------------------------------------------------------- */
+/* ---- Ending ------------------------------------------------------------------------------------------------------ */
 
 static void count_link(thrum__places *places, const transfer *t, int err)
 {
@@ -167,7 +168,7 @@ static void copy_done(void *ctx, int err)
     lower(ctx);
 }
 
-/* ---- Starting --------------------------------------------------------------------------------------------------------- */
+/* ---- Starting ---------------------------------------------------------------------------------------------------- */
 
 static int start_piece(const thrum_copy *piece, void *ctx)
 {

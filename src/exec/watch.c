@@ -26,8 +26,8 @@ void thrum__watch_begin(worker *w, watch *watch, const thrum_task *task, int64_t
     watch->begin = w->ring.events ? thrum__now() : 0;
 }
 
-/* A copy that stays as long as the executor: names of jobs may be gone when the trace is written. There are few. NULL without
- * memory. */
+/* A copy that stays as long as the executor: names of jobs may be gone when the trace is written. There are few. NULL
+ * without memory. */
 static const char *kept_text(thrum_executor *ex, const char *text)
 {
     thrum__lock_take(&ex->lock);

@@ -12,13 +12,14 @@
 
 _Thread_local worker *thrum__self;
 
-/* ---- Finding ------------------------------------------------------------------------------------------------------ */
+/* ---- Finding ----------------------------------------------------------------------------------------------------- */
 
 /* The oldest task in the victim's deque, with a strand in its run; of `only` that run if it is not NULL.
  *
- * The word that peek shows may be anything that was ever in that slot, if the owner and other thieves have moved on: then
- * the take fails. Until then only the run is touched, which is not freed before the executor. When the take fails the
- * thief may hold the last strand of a run, so ending it properly is work like any other: it is reported as found. */
+ * The word that peek shows may be anything that was ever in that slot, if the owner and other thieves have moved on:
+ * then the take fails. Until then only the run is touched, which is not freed before the executor. When the take fails
+ * the thief may hold the last strand of a run, so ending it properly is work like any other: it is reported as
+ * found. */
 bool thrum__steal_task(worker *victim, const thrum__run *only, found *f)
 {
     int64_t number;
@@ -76,8 +77,8 @@ bool thrum__find(worker *w, found *f)
     return thrum__find_in(w, NULL, f) || thrum__post_take(d, POST_LOW, NULL, f);
 }
 
-/* Inside of other work, where the stack has come to its end: what was found is cancelled, and taking part in it calls nobody
- * any more. */
+/* Inside of other work, where the stack has come to its end: what was found is cancelled, and taking part in it calls
+ * nobody any more. */
 static void fail_if_too_deep(worker *w, const found *f)
 {
     if (__builtin_expect(!w->root || !thrum__stack_spent(w), 1))
@@ -131,7 +132,7 @@ bool thrum__work_visible(const domain *d)
     return false;
 }
 
-/* ---- Lending places ----------------------------------------------------------------------------------------------- */
+/* ---- Lending places ---------------------------------------------------------------------------------------------- */
 
 enum { LOOKS_PER_CLOCK = 4, PAUSES_PER_LOOK = 2, NAP_NS = 50000, ASKING_NS = 10000 };
 enum { LONG_NAP_NS = 1000000 }; /* where others want the core: who wakes takes it from somebody */
@@ -143,15 +144,16 @@ static void wake_napper(domain *d)
     thrum__futex_wake(&d->published, 1);
 }
 
-/* A worker that naps counts as searching, and has a place that it does not need just then; so has one that has been woken, or lets
- * others have its core, which may be for long. They offer it; where there is no other place, a guest may borrow it. So whoever inserts
- * small tasks can run them though the only other worker, which is there in case that it stops doing so, is awake. `offered`
- * counts such places, which are all alike: one that naps has a place again when it has lowered it, and naps on while others have
- * them all.
+/* A worker that naps counts as searching, and has a place that it does not need just then; so has one that has been
+ * woken, or lets others have its core, which may be for long. They offer it; where there is no other place, a guest may
+ * borrow it. So whoever inserts small tasks can run them though the only other worker, which is there in case that it
+ * stops doing so, is awake. `offered` counts such places, which are all alike: one that naps has a place again when it
+ * has lowered it, and naps on while others have them all.
  *
- * The life cycle knows nothing of it: somebody searches, so nobody is woken for what is pushed meanwhile; and when its nap is over
- * that one looks as ever, before it sleeps. What has been put into queues meanwhile is looked at when the place is given back.
- * Acquire and release: where there is one place, what one has done there happens before what the next one does. */
+ * The life cycle knows nothing of it: somebody searches, so nobody is woken for what is pushed meanwhile; and when its
+ * nap is over that one looks as ever, before it sleeps. What has been put into queues meanwhile is looked at when the
+ * place is given back. Acquire and release: where there is one place, what one has done there happens before what the
+ * next one does. */
 static void offer_place(domain *d)
 {
     atomic_fetch_add_explicit(&d->offered, 1, memory_order_release);
@@ -218,19 +220,19 @@ static void yield(domain *d)
     take_place_back(d);
 }
 
-/* ---- Leasing the only place --------------------------------------------------------------------------------------- */
+/* ---- Leasing the only place -------------------------------------------------------------------------------------- */
 
-/* Where there is one place, whoever inserts jobs and runs each at once (stream.c) takes it and gives it back for every one. To spare
- * that it leaves it with a *lease* (sys/lease.h), one for each feeder. To the life cycle the place is free then, also while the lessee is
- * inside: so whoever else gets it there, or one that is offered, has to end the lease, and to wait, or to give up, while the lessee
- * is inside.
+/* Where there is one place, whoever inserts jobs and runs each at once (stream.c) takes it and gives it back for every
+ * one. To spare that it leaves it with a *lease* (sys/lease.h), one for each feeder. To the life cycle the place is
+ * free then, also while the lessee is inside: so whoever else gets it there, or one that is offered, has to end the
+ * lease, and to wait, or to give up, while the lessee is inside.
  *
- * Why nobody is left alone: whoever pushes or posts work sees the place free, and wakes a sleeper as ever, which ends the lease as
- * soon as the lessee has left; that one knows, since it looks whether the lease is still granted, and those who wait do not sleep for
- * long. Only the lessee itself wakes nobody for what it pushes (thrum__wake), for it runs that before it leaves; if it parks in the
- * middle it looks as anybody does who leaves a place. What there was before the lease has been looked at by the lessee itself, which had
- * the place in the usual way then and left it so. And nobody parks, or falls asleep, under a lease: who does had the place, and
- * so there was none. */
+ * Why nobody is left alone: whoever pushes or posts work sees the place free, and wakes a sleeper as ever, which ends
+ * the lease as soon as the lessee has left; that one knows, since it looks whether the lease is still granted, and
+ * those who wait do not sleep for long. Only the lessee itself wakes nobody for what it pushes (thrum__wake), for it
+ * runs that before it leaves; if it parks in the middle it looks as anybody does who leaves a place. What there was
+ * before the lease has been looked at by the lessee itself, which had the place in the usual way then and left it so.
+ * And nobody parks, or falls asleep, under a lease: who does had the place, and so there was none. */
 void thrum__lease_left(domain *d)
 {
     if (napper_is_wanted(d))
@@ -267,7 +269,7 @@ static void leave_leased_place(worker *w)
         thrum__wake_one(d);
 }
 
-/* ---- Sleeping and waking ------------------------------------------------------------------------------------------ */
+/* ---- Sleeping and waking ----------------------------------------------------------------------------------------- */
 
 worker *thrum__wake_later_locked(domain *d)
 {
@@ -294,8 +296,9 @@ void thrum__wake_one(domain *d)
         thrum__wake_sleeper(d->workers[sleeper]);
 }
 
-/* The worker's place can be taken by another: somebody who sleeps is woken if there is work, and where nobody is left to
- * sleep a spare thread starts. The barrier is for workers that pushed while all places were taken, and so woke nobody. */
+/* The worker's place can be taken by another: somebody who sleeps is woken if there is work, and where nobody is left
+ * to sleep a spare thread starts. The barrier is for workers that pushed while all places were taken, and so woke
+ * nobody. */
 void thrum__step_aside(worker *w)
 {
     domain *d = w->domain;
@@ -318,7 +321,8 @@ void thrum__leave_place(domain *d)
     thrum__life_view view = thrum__life_leave(&d->life);
     if (d->life.limit == 1)
         thrum__wake_pinned(d);
-    /* Nobody asleep and too few awake: some are parked. A guest must look too: they may have parked while it was here. */
+    /* Nobody asleep and too few awake: some are parked. A guest must look too: they may have parked while it was
+     * here. */
     if (view.top < 0 && view.awake < d->life.limit && !d->workers[0]->ex->threadless) {
         thrum__spare_start(d);
         return;
@@ -410,8 +414,8 @@ void thrum__leave_core(const worker *w)
         thrum__change_cpu();
 }
 
-/* A worker that is woken, or whose nap has ended, may be put onto the core of the very worker that it is to watch, and left
- * there, though another core is idle: then each of its looks interrupts that one (docs/benchmarking.md). */
+/* A worker that is woken, or whose nap has ended, may be put onto the core of the very worker that it is to watch, and
+ * left there, though another core is idle: then each of its looks interrupts that one (docs/benchmarking.md). */
 static void leave_watched_core(const worker *w)
 {
     if (thrum__door_shares_core(w))
@@ -419,9 +423,9 @@ static void leave_watched_core(const worker *w)
 }
 
 /* Looks for work for a while; nobody looks long while too many others do. While there is only work that is better left
- * where it is, the worker naps between looks: it counts as searching, so that nobody is woken for it. It does not nap where an
- * answer is due: after a nap it may find that the one it asked has answered by taking its work for itself. But whoever
- * asks in vain again and again naps too. */
+ * where it is, the worker naps between looks: it counts as searching, so that nobody is woken for it. It does not nap
+ * where an answer is due: after a nap it may find that the one it asked has answered by taking its work for itself. But
+ * whoever asks in vain again and again naps too. */
 static bool search(worker *w, found *f)
 {
     domain *d = w->domain;
@@ -469,19 +473,20 @@ void thrum__sleep_counted(worker *w)
                           memory_order_release);
 }
 
-/* ---- Dozing ------------------------------------------------------------------------------------------------------- */
+/* ---- Dozing ------------------------------------------------------------------------------------------------------ */
 
-/* A run in line (line.c) is better left alone, and a short one is over before a worker that is woken for it has come; and waking
- * takes the beginner as long as a thousand small tasks do. But somebody has to look, or a task that waits for one behind it would do
- * so for ever. So where there are such runs one of those who go to sleep dozes at first: while it does, whoever begins one wakes
- * nobody. For the life cycle it sleeps, and for all other work it is woken like the others. Every DOZE_NS it looks whether a worker
- * is still at the run that it was at before, and if so wakes a sleeper, perhaps itself, who does what a searching worker does about it
- * (door.c). When nothing has begun for that long it sleeps in earnest.
+/* A run in line (line.c) is better left alone, and a short one is over before a worker that is woken for it has come;
+ * and waking takes the beginner as long as a thousand small tasks do. But somebody has to look, or a task that waits
+ * for one behind it would do so for ever. So where there are such runs one of those who go to sleep dozes at first:
+ * while it does, whoever begins one wakes nobody. For the life cycle it sleeps, and for all other work it is woken like
+ * the others. Every DOZE_NS it looks whether a worker is still at the run that it was at before, and if so wakes a
+ * sleeper, perhaps itself, who does what a searching worker does about it (door.c). When nothing has begun for that
+ * long it sleeps in earnest.
  *
- * Why nobody is left alone: the beginner makes its run known and then looks at `dozing`, with nothing but an order for the compiler
- * between; who ends dozing lowers it, passes the heavy barrier and looks for work. One of the two sees the other. A dozer that is
- * woken need not look just then: it searches, and looks before it sleeps again as everybody does.
- * tests/spin/doze.pml is a model of it. */
+ * Why nobody is left alone: the beginner makes its run known and then looks at `dozing`, with nothing but an order for
+ * the compiler between; who ends dozing lowers it, passes the heavy barrier and looks for work. One of the two sees the
+ * other. A dozer that is woken need not look just then: it searches, and looks before it sleeps again as everybody
+ * does. tests/spin/doze.pml is a model of it. */
 enum { DOZE_NS = 2000000 };
 
 static bool begins_to_doze(domain *d)
@@ -535,7 +540,7 @@ static void doze(worker *w)
         thrum__wake_one(d);
 }
 
-/* ---- Going to sleep ----------------------------------------------------------------------------------------------- */
+/* ---- Going to sleep ---------------------------------------------------------------------------------------------- */
 
 /* Between announcing and parking the worker looks a last time. If there is work it wakes a sleeper, perhaps itself: one
  * is enough, and it need not be this one. */
@@ -562,8 +567,8 @@ static void sleep_until_woken(worker *w)
     thrum__sleep_counted(w);
 }
 
-/* The worker is active from here until it finds nothing. The first look is made without being counted as searching: in a
- * busy run there is mostly something to find, and the shared word stays untouched. */
+/* The worker is active from here until it finds nothing. The first look is made without being counted as searching: in
+ * a busy run there is mostly something to find, and the shared word stays untouched. */
 static void work_while_there_is_some(worker *w, found *f)
 {
     domain *d = w->domain;

@@ -38,7 +38,7 @@ static uint64_t random_bits(const thrum_world *world)
     return high << 32 | thrum__random(state);
 }
 
-/* ---- Who can run what -------------------------------------------------------------------------------------------------- */
+/* ---- Who can run what -------------------------------------------------------------------------------------------- */
 
 static bool has_kernels(const placing *p, enum thrum_arch arch)
 {
@@ -55,8 +55,8 @@ static bool has_kernels(const placing *p, enum thrum_arch arch)
     return true;
 }
 
-/* Jobs that were pushed before the device broke may still be popped there: they are given back then, and pushed anew. So what a
- * policy is told of one job does not change while it has it. */
+/* Jobs that were pushed before the device broke may still be popped there: they are given back then, and pushed anew.
+ * So what a policy is told of one job does not change while it has it. */
 static bool is_reachable(const place *pl, const placing *p)
 {
     const device *d = pl->device;
@@ -141,7 +141,7 @@ static bool can_run(const thrum_world *world, const thrum_job *job, int worker)
            thrum__place_can_run(&of(world)->place[worker], thrum__placing_of((thrum_job *)(uintptr_t)job));
 }
 
-/* ---- How long it takes --------------------------------------------------------------------------------------------------- */
+/* ---- How long it takes ------------------------------------------------------------------------------------------- */
 
 void thrum__placing_shape(placing *p)
 {
@@ -183,7 +183,7 @@ static double seconds(const thrum_world *world, const thrum_job *job, int worker
     return is_worker(world, worker) ? thrum__placing_seconds(p, job->codelet, &world->place[worker]) : -1;
 }
 
-/* ---- Data ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Data -------------------------------------------------------------------------------------------------------- */
 
 static double leg_seconds(const thrum__places *places, int node, size_t bytes)
 {
@@ -247,8 +247,8 @@ static bool is_on(const thrum_world *world, const thrum_data *data, int node)
     return is_node(world, node) && where(world, data) >> node & 1;
 }
 
-/* What a kernel waits for is wanted at once: nothing that it pops is ahead of time, however much is staged. Only a place's own
- * worker pops and is done. */
+/* What a kernel waits for is wanted at once: nothing that it pops is ahead of time, however much is staged. Only a
+ * place's own worker pops and is done. */
 static bool is_ahead(const thrum_world *world, int worker)
 {
     const place *pl = is_worker(world, worker) ? &of(world)->place[worker] : NULL;
@@ -262,7 +262,7 @@ static void prefetch(const thrum_world *world, thrum_job *job, int node)
         thrum__stage_prefetch(places, thrum__placing_of(job), node, &places->to_do);
 }
 
-/* ---- Waking ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Waking ------------------------------------------------------------------------------------------------------ */
 
 /* One that was refused: all others pop again by themselves. While a job is pushed, one that can run it. */
 static place *some_idle(thrum__places *places)

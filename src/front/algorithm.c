@@ -23,7 +23,7 @@ int thrum__job_perform(thrum_executor *ex, int err, thrum_scope_fn *fn, const vo
     return thrum_join(&scope);
 }
 
-/* ---- Checks ------------------------------------------------------------------------------------------------------- */
+/* ---- Checks ------------------------------------------------------------------------------------------------------ */
 
 int thrum__check_pointer(const char *what, const void *pointer, const char *name)
 {
@@ -51,7 +51,7 @@ int thrum__check_apart(const char *what, const void *a, const char *a_name, size
     return 0;
 }
 
-/* ---- Pieces ------------------------------------------------------------------------------------------------------- */
+/* ---- Pieces ------------------------------------------------------------------------------------------------------ */
 
 enum { PIECES = 1024, DEPTH = 64 };
 
@@ -73,8 +73,8 @@ static void walk_scope(thrum_scope *up, void *arg)
     thrum__walk_pieces(up, span->walk, span->first, span->last);
 }
 
-/* Spawns the right half, then the right half of the left one, and so on, and does the first piece itself. So thieves take
- * large parts, from the end, and the owner goes through its own in their order. */
+/* Spawns the right half, then the right half of the left one, and so on, and does the first piece itself. So thieves
+ * take large parts, from the end, and the owner goes through its own in their order. */
 void thrum__walk_pieces(thrum_scope *up, const thrum__walk *walk, size_t first, size_t last)
 {
     struct span right[DEPTH];
@@ -97,7 +97,7 @@ void thrum__walk_pieces(thrum_scope *up, const thrum__walk *walk, size_t first, 
         walk->combine(walk, first, right[spawned].first);
 }
 
-/* ---- Partial results ---------------------------------------------------------------------------------------------- */
+/* ---- Partial results --------------------------------------------------------------------------------------------- */
 
 char *thrum__partials_take(thrum__partials *partials, thrum_scope *scope, const char *what, size_t count, size_t size)
 {

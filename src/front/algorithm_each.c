@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* ---- for-each ----------------------------------------------------------------------------------------------------- */
+/* ---- for-each ---------------------------------------------------------------------------------------------------- */
 
 struct each {
     thrum__walk walk;
@@ -50,7 +50,7 @@ thrum_task *thrum_for_each_task_new(thrum_graph *graph, size_t n, size_t grain, 
     return thrum__scope_task_copy(graph, "thrum_for_each_task_new", err, each_run, &job, sizeof job);
 }
 
-/* ---- transform ---------------------------------------------------------------------------------------------------- */
+/* ---- transform --------------------------------------------------------------------------------------------------- */
 
 struct transform {
     thrum__walk walk;
@@ -106,7 +106,7 @@ thrum_task *thrum_transform_task_new(thrum_graph *graph, const void *in, size_t 
     return thrum__scope_task_copy(graph, what, transform_check(&job, what), transform_run, &job, sizeof job);
 }
 
-/* ---- fill --------------------------------------------------------------------------------------------------------- */
+/* ---- fill -------------------------------------------------------------------------------------------------------- */
 
 enum { FILL_BYTES = 1 << 18, FILL_PATTERN = 1 << 12 };
 
@@ -172,7 +172,7 @@ thrum_task *thrum_fill_task_new(thrum_graph *graph, void *out, size_t n, size_t 
     return thrum__scope_task_copy(graph, "thrum_fill_task_new", err, fill_run, &job, sizeof job);
 }
 
-/* ---- find-if ------------------------------------------------------------------------------------------------------ */
+/* ---- find-if ----------------------------------------------------------------------------------------------------- */
 
 struct find {
     thrum__pieces pieces;

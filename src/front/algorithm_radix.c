@@ -4,10 +4,10 @@
  *
  * A number becomes an unsigned key that is ordered as numbers are. Many keys are dealt out by their highest digit that
  * differs at all, into as many parts as make a part fit into a core's cache: workers count the digits of chunks, the
- * counts say where each chunk's keys of each value go, and workers put them there, none in another's place. The parts are
- * sorted on their own, at the same time: again like that if one is large, else from the lowest digit up, digits that are
- * the same in all keys being left out. Going through the keys first tells which bits differ, and whether there is
- * anything to do.
+ * counts say where each chunk's keys of each value go, and workers put them there, none in another's place. The parts
+ * are sorted on their own, at the same time: again like that if one is large, else from the lowest digit up, digits
+ * that are the same in all keys being left out. Going through the keys first tells which bits differ, and whether there
+ * is anything to do.
  *
  * Without memory for a copy keys are sorted in place, dealt in two by one bit after the other.
  */
@@ -49,7 +49,7 @@ static unsigned digits_for(size_t n, unsigned bits)
     return digits < bits ? digits : bits;
 }
 
-/* ---- Integers: the sign turned around ----------------------------------------------------------------------------- */
+/* ---- Integers: the sign turned around ---------------------------------------------------------------------------- */
 
 #define SIGN32 UINT32_C(0x80000000)
 #define SIGN64 UINT64_C(0x8000000000000000)
@@ -66,10 +66,10 @@ static unsigned digits_for(size_t n, unsigned bits)
 #define DECODE(key) ((key) ^ SIGN64)
 #include "algorithm_radix_int.h"
 
-/* ---- Doubles ------------------------------------------------------------------------------------------------------ */
+/* ---- Doubles ----------------------------------------------------------------------------------------------------- */
 
-/* The bits of positive doubles are ordered as the doubles are, those of negative ones the other way round. With the sign
- * turned and the others' bits inverted, negative NaNs come first, then everything from -infinity to infinity, then
+/* The bits of positive doubles are ordered as the doubles are, those of negative ones the other way round. With the
+ * sign turned and the others' bits inverted, negative NaNs come first, then everything from -infinity to infinity, then
  * positive NaNs. Counting from -infinity instead, the negative NaNs fall off the front and come back at the end. */
 #define MINUS_INFINITY UINT64_C(0x000fffffffffffff)
 
@@ -91,7 +91,7 @@ static inline key64 decode_double(key64 key)
 #define DECODE(key) decode_double(key)
 #include "algorithm_radix_int.h"
 
-/* ---- Calls and tasks ---------------------------------------------------------------------------------------------- */
+/* ---- Calls and tasks --------------------------------------------------------------------------------------------- */
 
 int thrum_sort_int32(thrum_executor *ex, int32_t *base, size_t n)
 {

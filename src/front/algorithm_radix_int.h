@@ -27,8 +27,8 @@ static inline KEY NAME(key_of)(KEY bits, bool raw)
     return raw ? ENCODE(bits) : bits;
 }
 
-/* Of the keys begin <= i < end, compared with their left neighbours, and with the first of all. Without a branch in it, so
- * that it can go by vectors. */
+/* Of the keys begin <= i < end, compared with their left neighbours, and with the first of all. Without a branch in it,
+ * so that it can go by vectors. */
 static inline struct NAME(survey) NAME(survey_as)(const struct NAME(part) * part, size_t begin, size_t end, bool raw)
 {
     const KEY *from = part->from;
@@ -64,7 +64,7 @@ static void NAME(finish)(const struct NAME(part) * part, const KEY *keys)
         home[i] = DECODE(keys[i]);
 }
 
-/* ---- In place, where memory is short: by one bit at a time -------------------------------------------------------- */
+/* ---- In place, where memory is short: by one bit at a time ------------------------------------------------------- */
 
 struct NAME(exchange) {
     KEY *keys;
@@ -127,7 +127,7 @@ static void NAME(sort_in_place)(thrum_scope *scope, const struct NAME(part) * pa
     NAME(finish)(part, part->from);
 }
 
-/* ---- Parts that fit into a core's cache: from the lowest digit up --------------------------------------------------- */
+/* ---- Parts that fit into a core's cache: from the lowest digit up ------------------------------------------------ */
 
 enum { NAME(DIGITS) = sizeof(KEY) };
 
@@ -183,7 +183,7 @@ static void NAME(sort_small)(const struct NAME(part) * part)
     }
 }
 
-/* ---- Larger ones: dealt out by their highest digit, in parallel ----------------------------------------------------- */
+/* ---- Larger ones: dealt out by their highest digit, in parallel -------------------------------------------------- */
 
 static void NAME(sort)(thrum_scope *scope, const struct NAME(part) * part);
 

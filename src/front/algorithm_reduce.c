@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* ---- A reduction of any kind -------------------------------------------------------------------------------------- */
+/* ---- A reduction of any kind ------------------------------------------------------------------------------------- */
 
 struct reduction;
 
@@ -71,11 +71,12 @@ static void reduction_run(thrum_scope *scope, void *arg)
     thrum__partials_drop(&memory);
 }
 
-/* ---- reduce ------------------------------------------------------------------------------------------------------- */
+/* ---- reduce ------------------------------------------------------------------------------------------------------ */
 
-/* An array that no cache holds is gone through in blocks, and while the operator is at one of them, a later one is on its way
- * from memory. By itself a core asks for less at a time than the memory could give: a sum of doubles gains a tenth. Both
- * sizes were found by trying (docs/benchmarking.md); where they begin depends on n and the size of an element only. */
+/* An array that no cache holds is gone through in blocks, and while the operator is at one of them, a later one is on
+ * its way from memory. By itself a core asks for less at a time than the memory could give: a sum of doubles gains a
+ * tenth. Both sizes were found by trying (docs/benchmarking.md); where they begin depends on n and the size of an
+ * element only. */
 enum { LARGE_BYTES = 32 << 20, BLOCK_BYTES = 1024, AHEAD_BYTES = 8192, LINE_BYTES = 64 };
 
 static size_t block_of(size_t n, size_t size, size_t grain)
@@ -157,7 +158,7 @@ thrum_task *thrum_reduce_task_new(thrum_graph *graph, const void *in, size_t n, 
     return thrum__scope_task_copy(graph, job.what, reduce_check(&job), reduction_run, &job, sizeof job);
 }
 
-/* ---- transform-reduce --------------------------------------------------------------------------------------------- */
+/* ---- transform-reduce -------------------------------------------------------------------------------------------- */
 
 static void map_piece(const struct reduction *job, const thrum_scope *scope, size_t begin, size_t end, void *into)
 {
@@ -211,7 +212,7 @@ thrum_task *thrum_transform_reduce_task_new(thrum_graph *graph, size_t n, size_t
     return thrum__scope_task_copy(graph, job.what, transform_reduce_check(&job), reduction_run, &job, sizeof job);
 }
 
-/* ---- minimum and maximum ------------------------------------------------------------------------------------------ */
+/* ---- minimum and maximum ----------------------------------------------------------------------------------------- */
 
 /* Whether the element at `b`, which lies behind the one at `a`, is to be taken instead of it. */
 static bool is_better(const struct reduction *job, size_t a, size_t b)

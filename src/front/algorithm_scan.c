@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Scans. Where a piece begins is known when all pieces before it have been summed up, so a piece is gone over twice: once
- * to sum it up and once to write it. Doing the first for the whole array before the second would fetch it from memory
- * twice. So the array is gone through in *blocks* of a few pieces, which stay in the caches between the two:
+ * Scans. Where a piece begins is known when all pieces before it have been summed up, so a piece is gone over twice:
+ * once to sum it up and once to write it. Doing the first for the whole array before the second would fetch it from
+ * memory twice. So the array is gone through in *blocks* of a few pieces, which stay in the caches between the two:
  *
  *   1. one after the other, what comes before each piece of the block is added up;
  *   2. all at the same time, each piece of the block is written, and its counterpart in the next block summed up.
@@ -49,7 +49,7 @@ static char *slot(const struct scan_walk *w, char *slots, size_t position)
     return slots + position * w->job->size;
 }
 
-/* ---- Pieces ------------------------------------------------------------------------------------------------------- */
+/* ---- Pieces ------------------------------------------------------------------------------------------------------ */
 
 /* For those who have no operator for a range. */
 static void write_by_element(const struct scan *job, char *carry, char *spare, size_t begin, size_t end)
@@ -105,8 +105,8 @@ static void sum_strip(const struct scan_walk *w, size_t position, struct strips 
     job->fold(slot(w, w->sums, position), in, strip.end - strip.begin, job->ctx);
 }
 
-/* Writing waits for one addition after the other, summing up waits for the memory: so they take turns, strip by strip, and while
- * one waits, what the other needs next is on its way. */
+/* Writing waits for one addition after the other, summing up waits for the memory: so they take turns, strip by strip,
+ * and while one waits, what the other needs next is on its way. */
 static void block_leaf(thrum_scope *scope, const thrum__walk *walk, size_t position)
 {
     const struct scan_walk *w = (const struct scan_walk *)walk;
@@ -126,7 +126,7 @@ static void block_leaf(thrum_scope *scope, const thrum__walk *walk, size_t posit
     }
 }
 
-/* ---- Blocks ------------------------------------------------------------------------------------------------------- */
+/* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
 /* The block that was summed up becomes the one to be written. */
 static void next_block(struct scan_walk *w)
@@ -170,7 +170,7 @@ static void scan_run(thrum_scope *scope, void *arg)
     thrum__partials_drop(&memory);
 }
 
-/* ---- Calls and tasks ---------------------------------------------------------------------------------------------- */
+/* ---- Calls and tasks --------------------------------------------------------------------------------------------- */
 
 static int scan_check(const struct scan *job)
 {

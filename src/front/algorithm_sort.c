@@ -3,9 +3,9 @@
  * Merge and sort with a comparison through a pointer.
  *
  * Sorting is merging, from the array to scratch memory and back, the halves at the same time; a long merge is split in
- * two that know nothing of each other: the middle of the longer side, and the place where it belongs in the shorter one.
- * Which side an element comes from is not to be foretold, so the inner loop chooses by arithmetic and not by a branch.
- * Everything is stable: of two equal elements the left one goes first.
+ * two that know nothing of each other: the middle of the longer side, and the place where it belongs in the shorter
+ * one. Which side an element comes from is not to be foretold, so the inner loop chooses by arithmetic and not by a
+ * branch. Everything is stable: of two equal elements the left one goes first.
  *
  * Without scratch memory halves are merged in place by rotations (Kim and Kutzner, "Stable minimum storage merging by
  * symmetric comparisons", ESA 2004).
@@ -65,7 +65,7 @@ static size_t count_before(const struct order *order, struct run run, const void
     return low;
 }
 
-/* ---- Short pieces, with the element's size known to the compiler ---------------------------------------------------- */
+/* ---- Short pieces, with the element's size known to the compiler ------------------------------------------------- */
 
 #define INLINED static inline __attribute__((always_inline))
 
@@ -195,7 +195,7 @@ static void insertion(const struct order *order, char *base, size_t n)
     }
 }
 
-/* ---- Merging in parallel ------------------------------------------------------------------------------------------ */
+/* ---- Merging in parallel ----------------------------------------------------------------------------------------- */
 
 struct merging {
     const struct order *order;
@@ -256,7 +256,7 @@ static void merge_halves(thrum_scope *scope, struct merging *m)
     }
 }
 
-/* ---- Sorting with scratch memory ---------------------------------------------------------------------------------- */
+/* ---- Sorting with scratch memory --------------------------------------------------------------------------------- */
 
 struct sorting {
     const struct order *order;
@@ -318,7 +318,7 @@ static void sort_run(thrum_scope *up, void *arg)
     merge_halves(up, &merging);
 }
 
-/* ---- Sorting in place --------------------------------------------------------------------------------------------- */
+/* ---- Sorting in place -------------------------------------------------------------------------------------------- */
 
 struct placed {
     const struct order *order;
@@ -343,8 +343,8 @@ static void rotate(const struct order *order, char *base, size_t middle, size_t 
     reverse(order, base, n);
 }
 
-/* Looks for the place `low` around the middle of all such that what lies before `middle` and from `low` on belongs to the
- * right half, and what lies behind `middle`, as far from its end, to the left one. */
+/* Looks for the place `low` around the middle of all such that what lies before `middle` and from `low` on belongs to
+ * the right half, and what lies behind `middle`, as far from its end, to the left one. */
 static size_t symmetric_place(const struct placed *p)
 {
     const struct order *order = p->order;
@@ -406,7 +406,7 @@ static void sort_in_place(thrum_scope *up, void *arg)
     merge_in_place(up, &both);
 }
 
-/* ---- Calls and tasks ---------------------------------------------------------------------------------------------- */
+/* ---- Calls and tasks --------------------------------------------------------------------------------------------- */
 
 struct sort {
     struct order order;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Codelets as tasks of graphs. Where the executor steals, such a task is a plain one: it calls the kernel on data at home. Where
- * there is a policy, it is an event task: the job goes to the policy, and the task has completed when the job has ended.
+ * Codelets as tasks of graphs. Where the executor steals, such a task is a plain one: it calls the kernel on data at
+ * home. Where there is a policy, it is an event task: the job goes to the policy, and the task has completed when the
+ * job has ended.
  */
 #include "front/codelet_task.h"
 
@@ -40,7 +41,7 @@ static bool belongs_here(const thrum__codelet_task *task)
     return false;
 }
 
-/* ---- Where the executor steals ------------------------------------------------------------------------------------ */
+/* ---- Where the executor steals ----------------------------------------------------------------------------------- */
 
 static int refuse_unread(const thrum__codelet_task *task, const thrum_data *data)
 {
@@ -122,7 +123,7 @@ static void run_at_home(void *arg)
         call_at_home(task, few);
 }
 
-/* ---- Where there is a policy -------------------------------------------------------------------------------------- */
+/* ---- Where there is a policy ------------------------------------------------------------------------------------- */
 
 /* A firing of such a task; freed when it has ended. */
 typedef struct firing {
@@ -187,7 +188,7 @@ static void run_placed(thrum_event event, void *arg)
     thrum_event_release(event);
 }
 
-/* ---- Building ----------------------------------------------------------------------------------------------------- */
+/* ---- Building ---------------------------------------------------------------------------------------------------- */
 
 /* Acquire and release: whoever lets go of a part last comes after all that others did with it. */
 static void count_use(thrum_data *data, int by)
@@ -338,7 +339,7 @@ thrum_task *thrum_codelet_task_items(thrum_graph *graph, const thrum_codelet *co
     return task;
 }
 
-/* ---- Looking ------------------------------------------------------------------------------------------------------ */
+/* ---- Looking ----------------------------------------------------------------------------------------------------- */
 
 const thrum__codelet_task *thrum__codelet_task_of(const thrum_task *task)
 {
@@ -359,7 +360,7 @@ const thrum__codelet_rest *thrum__codelet_task_rest(const thrum__codelet_task *t
     return rest_of(task);
 }
 
-/* ---- Binding ------------------------------------------------------------------------------------------------------ */
+/* ---- Binding ----------------------------------------------------------------------------------------------------- */
 
 struct binding {
     const thrum_data *named;

@@ -13,9 +13,9 @@ typedef struct thrum__use {
     enum thrum_mode mode;
 } thrum__use;
 
-/* What a task of a graph runs: the graph's own, copied with it, so it holds no pointer into itself. Behind it comes the argument.
- * It is what a run needs where workers steal, in one cache line if there are three accesses at most and no argument, and such
- * records lie side by side: recorded flows are large. Elsewhere is the rest (thrum__kept_rest). */
+/* What a task of a graph runs: the graph's own, copied with it, so it holds no pointer into itself. Behind it comes the
+ * argument. It is what a run needs where workers steal, in one cache line if there are three accesses at most and no
+ * argument, and such records lie side by side: recorded flows are large. Elsewhere is the rest (thrum__kept_rest). */
 typedef struct thrum__codelet_task {
     const thrum_codelet *codelet; /* NULL: brings its accesses home, and no more */
     thrum__space *space;          /* of its handles; NULL: it has none */
@@ -46,8 +46,8 @@ static inline enum thrum_mode thrum__used_mode(const thrum__codelet_task *task, 
     return (enum thrum_mode)(task->use[i] & THRUM__MODE_BITS);
 }
 
-/* A task of this kind in the graph, with these accesses; its argument is in the terms. NULL: the graph or the thread has the
- * error. `space` may be NULL. */
+/* A task of this kind in the graph, with these accesses; its argument is in the terms. NULL: the graph or the thread
+ * has the error. `space` may be NULL. */
 typedef struct thrum__codelet_plan {
     const thrum_codelet *codelet;
     thrum__space *space;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The public calls that make handles and ask what they are. What they are made of is in src/model (data.c, layout.c, cut.c).
+ * The public calls that make handles and ask what they are. What they are made of is in src/model (data.c, layout.c,
+ * cut.c).
  */
 #include "base/fault.h"
 #include "exec/inside.h"
@@ -10,7 +11,7 @@
 
 #include <string.h>
 
-/* ---- Registering -------------------------------------------------------------------------------------------------- */
+/* ---- Registering ------------------------------------------------------------------------------------------------- */
 
 /* Where there are places, somebody has to know where its content is. */
 static thrum_data *placed(thrum_data *data, const char *what)
@@ -98,7 +99,7 @@ thrum_data *thrum_data_custom(thrum_executor *ex, const thrum_layout *layout, vo
     return placed(thrum__data_own_layout(space, layout, home, "thrum_data_custom"), "thrum_data_custom");
 }
 
-/* ---- Asking ------------------------------------------------------------------------------------------------------- */
+/* ---- Asking ------------------------------------------------------------------------------------------------------ */
 
 int thrum_data_set_name(thrum_data *data, const char *name)
 {
@@ -123,7 +124,8 @@ int thrum_data_describe(const thrum_data *data, thrum_buffer *buffer)
         err = thrum__fault(THRUM_EINVAL, "thrum_data_describe: buffer is NULL");
     if (err)
         return err;
-    /* A task that writes it first may give it memory meanwhile (thrum__data_make_home): acquire, for the other pointers. */
+    /* A task that writes it first may give it memory meanwhile (thrum__data_make_home): acquire, for the other
+     * pointers. */
     void *ptr = __atomic_load_n(&data->home.ptr, __ATOMIC_ACQUIRE);
     thrum_buffer home = {.ptr = ptr,
                          .elem = data->home.elem,
@@ -139,7 +141,7 @@ int thrum_data_describe(const thrum_data *data, thrum_buffer *buffer)
     return 0;
 }
 
-/* ---- Parts -------------------------------------------------------------------------------------------------------- */
+/* ---- Parts ------------------------------------------------------------------------------------------------------- */
 
 size_t thrum_data_parts(const thrum_data *data)
 {
@@ -176,7 +178,7 @@ int thrum_data_offset(const thrum_data *part, size_t offset[THRUM_DIMS_MOST])
     return 0;
 }
 
-/* ---- Reductions --------------------------------------------------------------------------------------------------- */
+/* ---- Reductions -------------------------------------------------------------------------------------------------- */
 
 static int check_codelet(const thrum_codelet *codelet, const char *which)
 {

@@ -2,8 +2,8 @@
  *
  * The main program's own use of data: acquiring and releasing, and unregistering.
  *
- * An acquisition is a job in order like any other, of a flow of its own, which does not end before the release: what comes later
- * waits for it. Unregistering acquires, for ever.
+ * An acquisition is a job in order like any other, of a flow of its own, which does not end before the release: what
+ * comes later waits for it. Unregistering acquires, for ever.
  */
 #include "front/flow_int.h"
 
@@ -11,7 +11,7 @@
 #include "exec/inside.h"
 #include "exec/place.h"
 
-/* ---- Acquiring ---------------------------------------------------------------------------------------------------- */
+/* ---- Acquiring --------------------------------------------------------------------------------------------------- */
 
 static int insert_locked(thrum_flow *flow, thrum_data *data, enum thrum_mode mode, bool last, thrum__job **job)
 {
@@ -29,7 +29,8 @@ static int insert_locked(thrum_flow *flow, thrum_data *data, enum thrum_mode mod
     return 0;
 }
 
-/* Waits until the data is at home, and with `last` until nothing uses the handle. The flow then has the job, to be ended by let_go. */
+/* Waits until the data is at home, and with `last` until nothing uses the handle. The flow then has the job, to be
+ * ended by let_go. */
 static int take(thrum_data *data, enum thrum_mode mode, bool last, thrum_flow **taken, thrum__job **job)
 {
     thrum_flow *flow = thrum_flow_new(data->space->ex);
@@ -132,7 +133,7 @@ int thrum_data_release(thrum_data *data)
     return 0;
 }
 
-/* ---- Unregistering ------------------------------------------------------------------------------------------------ */
+/* ---- Unregistering ----------------------------------------------------------------------------------------------- */
 
 static int may_go(const thrum_data *data, const char *what)
 {

@@ -2,8 +2,8 @@
  *
  * Flows: inserting tasks, and waiting for them. Order is model/order.h's, running flow_run.c's and exec/stream.h's.
  *
- * Inserting holds the space's lock, one for all handles of an executor: so that tasks which are inserted by several threads at
- * once are behind each other in the same order on all handles. It is not held while anything runs or waits.
+ * Inserting holds the space's lock, one for all handles of an executor: so that tasks which are inserted by several
+ * threads at once are behind each other in the same order on all handles. It is not held while anything runs or waits.
  */
 #include "front/flow_int.h"
 
@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-/* ---- Errors ------------------------------------------------------------------------------------------------------- */
+/* ---- Errors ------------------------------------------------------------------------------------------------------ */
 
 int thrum__flow_error(const thrum_flow *flow)
 {
@@ -39,7 +39,7 @@ int thrum__flow_fail(thrum_flow *flow, int code)
     return code;
 }
 
-/* ---- Room --------------------------------------------------------------------------------------------------------- */
+/* ---- Room -------------------------------------------------------------------------------------------------------- */
 
 #ifdef THRUM_CHECKS
 enum { LIGHTEN_EACH = 8, AHEAD_PER_WORKER = 8, AHEAD_STEP = 4 }; /* so that short tests come there too */
@@ -47,8 +47,9 @@ enum { LIGHTEN_EACH = 8, AHEAD_PER_WORKER = 8, AHEAD_STEP = 4 }; /* so that shor
 enum { LIGHTEN_EACH = 64, AHEAD_PER_WORKER = 128, AHEAD_STEP = 64 };
 #endif
 
-/* Whoever inserts is so far ahead of those who run jobs that it does better to run some too. The fewer are open, the closer they are
- * run to the order of insertion, and to what is in the caches (docs/benchmarking.md); but everybody should find some. */
+/* Whoever inserts is so far ahead of those who run jobs that it does better to run some too. The fewer are open, the
+ * closer they are run to the order of insertion, and to what is in the caches (docs/benchmarking.md); but everybody
+ * should find some. */
 static size_t ahead_of(const thrum_flow *flow)
 {
     size_t ahead = (size_t)thrum_executor_workers(flow->owner.ex) * AHEAD_PER_WORKER;
@@ -64,7 +65,7 @@ static void set_room(thrum_flow *flow, size_t at_least)
     flow->room = room < flow->window ? room : flow->window;
 }
 
-/* ---- Making ------------------------------------------------------------------------------------------------------- */
+/* ---- Making ------------------------------------------------------------------------------------------------------ */
 
 thrum_flow *thrum__flow_alloc(thrum_executor *ex, const char *what)
 {
@@ -132,13 +133,13 @@ uint64_t thrum_flow_count(const thrum_flow *flow)
     return flow ? flow->count : 0;
 }
 
-/* ---- The window --------------------------------------------------------------------------------------------------- */
+/* ---- The window -------------------------------------------------------------------------------------------------- */
 
 enum { LOOKS = 100, NAP_NS = 50000, NAP_MOST_NS = 2000000 };
 enum { PLAIN_MOST = 64 }; /* accesses that are read in one pass */
 
-/* Whoever naps and looks takes a core from a worker each time. So it naps for nearly as long as it had to wait the last time, and
- * then a little at a time. */
+/* Whoever naps and looks takes a core from a worker each time. So it naps for nearly as long as it had to wait the last
+ * time, and then a little at a time. */
 static void nap(const thrum_flow *flow, int64_t waited)
 {
     int64_t rest = flow->wait_ns * 7 / 8 - waited, little = waited / 8;
@@ -210,7 +211,7 @@ static void lighten(thrum_flow *flow, uint32_t accesses)
     thrum__store_may_rest(&flow->store);
 }
 
-/* ---- Inserting ---------------------------------------------------------------------------------------------------- */
+/* ---- Inserting --------------------------------------------------------------------------------------------------- */
 
 static void hold(thrum__job *job)
 {
@@ -436,7 +437,8 @@ static size_t arg_bytes(const thrum_item *items, size_t count)
     return bytes;
 }
 
-/* Whether an access of a task without policy reads or writes a usable handle, and nothing that was inserted before forbids it. */
+/* Whether an access of a task without policy reads or writes a usable handle, and nothing that was inserted before
+ * forbids it. */
 static inline bool is_allowed(const thrum__space *space, const thrum_data *data, uint32_t mode)
 {
     return mode - THRUM_MODE_R <= THRUM_MODE_RW - THRUM_MODE_R && data &&
@@ -451,8 +453,8 @@ static bool is_plain(const thrum__space *space, const thrum_data *data, uint32_t
            __atomic_load_n(&data->home.ptr, __ATOMIC_ACQUIRE);
 }
 
-/* What it will look at of the handles, and what the kernel will be given unless it runs at once: all at the same time, and while the lock
- * is taken. */
+/* What it will look at of the handles, and what the kernel will be given unless it runs at once: all at the same time,
+ * and while the lock is taken. */
 static inline void prefetch_handles(const thrum_item *items, size_t count, bool at_once)
 {
     for (size_t i = 0; i < count; i++) {
@@ -462,7 +464,8 @@ static inline void prefetch_handles(const thrum_item *items, size_t count, bool 
     }
 }
 
-/* The most common insertion in one pass: nothing but plain accesses, of different handles. False: to be looked at more closely. */
+/* The most common insertion in one pass: nothing but plain accesses, of different handles. False: to be looked at more
+ * closely. */
 static bool read_plain(const thrum_flow *flow, thrum__job *job, const thrum_item *items, size_t count)
 {
     thrum__space *space = flow->space;
@@ -479,7 +482,7 @@ static bool read_plain(const thrum_flow *flow, thrum__job *job, const thrum_item
     return true;
 }
 
-/* ---- Fleeting jobs ------------------------------------------------------------------------------------------------ */
+/* ---- Fleeting jobs ----------------------------------------------------------------------------------------------- */
 
 /* The thread whose flow it is runs the job, and does nothing with the flow meanwhile but by the lock. */
 void thrum__fleeting_record(thrum__space *space)
@@ -507,7 +510,8 @@ static bool names(const thrum__job *job, uint32_t count, const thrum_data *data)
     return false;
 }
 
-/* Field by field: a compound literal would be written in pieces and copied in larger ones, which waits for those to be in the cache. */
+/* Field by field: a compound literal would be written in pieces and copied in larger ones, which waits for those to be
+ * in the cache. */
 static inline void fill_near(thrum_buffer *buffer, thrum_data *data)
 {
     const thrum__form *form = data->form;
@@ -522,8 +526,8 @@ static inline void fill_near(thrum_buffer *buffer, thrum_data *data)
     buffer->data = data;
 }
 
-/* Nothing but plain accesses of different handles, with nothing in front of them. It only looks at the handles: what is written to has to
- * go back to memory. */
+/* Nothing but plain accesses of different handles, with nothing in front of them. It only looks at the handles: what is
+ * written to has to go back to memory. */
 static inline bool read_fleeting(const thrum__space *space, thrum__job *job, const thrum_item *items, size_t count,
                                  thrum_buffer *buffers)
 {
@@ -541,8 +545,8 @@ static inline bool read_fleeting(const thrum__space *space, thrum__job *job, con
 
 enum { LINE = 64, LINES_AHEAD = 4 };
 
-/* The first cache lines of what the kernel is about to touch: they come while it is being called, and for the next ones the processor sees
- * by itself where it goes. */
+/* The first cache lines of what the kernel is about to touch: they come while it is being called, and for the next ones
+ * the processor sees by itself where it goes. */
 static inline void fetch_beginnings(const thrum_buffer *buffers, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -584,8 +588,8 @@ static inline void run_fleeting(thrum_flow *flow, thrum__job *job, const thrum_b
     thrum__stream_end_visit(flow->stream, &visit);
 }
 
-/* The insertion of a job that is run at once, with the space's lock, which is given back meanwhile. False: it is no such job, and
- * nothing has changed. Not inline: most insertions do not come here. */
+/* The insertion of a job that is run at once, with the space's lock, which is given back meanwhile. False: it is no
+ * such job, and nothing has changed. Not inline: most insertions do not come here. */
 static __attribute__((noinline)) bool insert_fleeting(thrum_flow *flow, thrum__job *job, const thrum_codelet *codelet,
                                                       const thrum_item *items, size_t count)
 {
@@ -603,7 +607,8 @@ static __attribute__((noinline)) bool insert_fleeting(thrum_flow *flow, thrum__j
     return true;
 }
 
-/* NOT_PLAIN: it has to be looked at more closely, and nothing has changed. PLAIN_GONE: it has been run, and the lock given back. */
+/* NOT_PLAIN: it has to be looked at more closely, and nothing has changed. PLAIN_GONE: it has been run, and the lock
+ * given back. */
 enum plain_outcome { NOT_PLAIN, PLAIN_WAITS, PLAIN_READY, PLAIN_GONE };
 
 static enum plain_outcome insert_plain(thrum_flow *flow, const thrum_codelet *codelet, const thrum_item *items,
@@ -630,8 +635,9 @@ static enum plain_outcome insert_plain(thrum_flow *flow, const thrum_codelet *co
     return thrum__order_insert_plain(job, hold) ? PLAIN_READY : PLAIN_WAITS;
 }
 
-/* A job that has been run already, and ended, in the thread that inserted it. While its handles, and the job, are in the core's first
- * cache it costs little to forget it; and then the next one, which gets its memory, is there as well. Only where the lock is free. */
+/* A job that has been run already, and ended, in the thread that inserted it. While its handles, and the job, are in
+ * the core's first cache it costs little to forget it; and then the next one, which gets its memory, is there as well.
+ * Only where the lock is free. */
 static __attribute__((noinline)) void take_back(thrum_flow *flow, thrum__job *job)
 {
     if (!thrum__favour_enter(&flow->space->lock))
@@ -649,8 +655,8 @@ static inline void put_plain(thrum_flow *flow, thrum__job *job)
         thrum__stream_put_plain(flow->stream, job);
 }
 
-/* All that can go wrong does so before anything changes, but for groups that were closed, which does no harm. The items are read
- * into the place that the job will have. */
+/* All that can go wrong does so before anything changes, but for groups that were closed, which does no harm. The items
+ * are read into the place that the job will have. */
 static int insert_locked(thrum_flow *flow, const thrum_codelet *codelet, const thrum_item *items, size_t count)
 {
     thrum__terms_of_job terms;
@@ -727,7 +733,7 @@ int thrum_insert_items(thrum_flow *flow, const thrum_codelet *codelet, const thr
     return 0;
 }
 
-/* ---- Waiting ------------------------------------------------------------------------------------------------------ */
+/* ---- Waiting ----------------------------------------------------------------------------------------------------- */
 
 static void clear_jobs(thrum_flow *flow, bool all)
 {
@@ -736,8 +742,8 @@ static void clear_jobs(thrum_flow *flow, bool all)
     thrum__favour_give(&flow->space->lock, entered);
 }
 
-/* Graphs, which do not know of groups, may use the handles when the flows have been waited for: so the flow that was the last to
- * reduce into one puts its copies together. */
+/* Graphs, which do not know of groups, may use the handles when the flows have been waited for: so the flow that was
+ * the last to reduce into one puts its copies together. */
 static int close_reductions_locked(thrum_flow *flow)
 {
     int err = 0;

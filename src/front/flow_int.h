@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Flows from the inside. Reading order: this file, flow.c (inserting, waiting), flow_jobs.c (their memory), flow_run.c (what
- * happens to a job that is ready), flow_parts.c (partitions), data_use.c (the main program's own access).
+ * Flows from the inside. Reading order: this file, flow.c (inserting, waiting), flow_jobs.c (their memory), flow_run.c
+ * (what happens to a job that is ready), flow_parts.c (partitions), data_use.c (the main program's own access).
  */
 #ifndef THRUM_FRONT_FLOW_INT_H
 #define THRUM_FRONT_FLOW_INT_H
@@ -12,7 +12,8 @@
 #include "exec/stream.h"
 #include "model/order.h"
 
-/* Jobs lie side by side in chunks, in the order of insertion. A chunk can be used again when all of its jobs have ended. */
+/* Jobs lie side by side in chunks, in the order of insertion. A chunk can be used again when all of its jobs have
+ * ended. */
 typedef struct thrum__job_chunk {
     struct thrum__job_chunk *next; /* the newer one; of free ones any other */
     size_t size, used;             /* bytes behind this head */
@@ -61,7 +62,7 @@ static inline thrum_flow *thrum__flow_of(const thrum__job *job)
 /* Accesses of the most common jobs: see thrum__flow_run_plain. */
 enum { THRUM__PLAIN_MOST = 8 };
 
-/* ---- flow_jobs.c -------------------------------------------------------------------------------------------------- */
+/* ---- flow_jobs.c ------------------------------------------------------------------------------------------------- */
 
 /* Where in a job with so many accesses that begins which may come behind them and its rest: aligned to 16. */
 static inline size_t thrum__job_head(size_t accesses)
@@ -69,7 +70,8 @@ static inline size_t thrum__job_head(size_t accesses)
     return (sizeof(thrum__job) + accesses * sizeof(thrum__access) + sizeof(thrum__job_rest) + 15) / 16 * 16;
 }
 
-/* What it takes, with so many bytes there. No cache line has parts of two jobs, which different cores may have at the same time. */
+/* What it takes, with so many bytes there. No cache line has parts of two jobs, which different cores may have at the
+ * same time. */
 static inline size_t thrum__job_bytes(size_t accesses, size_t bytes)
 {
     return (thrum__job_head(accesses) + bytes + THRUM__JOB_UNIT - 1) / THRUM__JOB_UNIT * THRUM__JOB_UNIT;
@@ -80,8 +82,8 @@ static inline size_t thrum__job_size(const thrum__job *job)
     return (job->task.next & UINT32_MAX) * THRUM__JOB_UNIT;
 }
 
-/* Memory for a job of that size: only that, until thrum__store_commit; the next call gives the same. NULL without memory. With the
- * space's lock: jobs may be forgotten. */
+/* Memory for a job of that size: only that, until thrum__store_commit; the next call gives the same. NULL without
+ * memory. With the space's lock: jobs may be forgotten. */
 thrum__job *thrum__store_reserve_more(thrum__job_store *store, size_t bytes);
 static inline thrum__job *thrum__store_reserve(thrum__job_store *store, size_t bytes)
 {
@@ -118,7 +120,7 @@ void thrum__store_look(thrum__job_store *store);
 /* All jobs have ended: forgets them. `all`: gives the memory back too. With the space's lock. */
 void thrum__store_clear(thrum__job_store *store, bool all);
 
-/* ---- flow_run.c --------------------------------------------------------------------------------------------------- */
+/* ---- flow_run.c -------------------------------------------------------------------------------------------------- */
 
 /* The job is ready; or just inserted by the calling thread, and ready. */
 void thrum__flow_ready(thrum__job *job);
@@ -127,13 +129,13 @@ void thrum__flow_ready_at_once(thrum_flow *flow, thrum__job *job);
 void thrum__flow_ended(thrum__job *job);
 /* The rest of it, where that was kept back (job->kept). */
 void thrum__flow_end_kept(thrum__job *job);
-/* The function that deques carry for jobs; and the one for the most common ones: a few accesses that read or write what is at home, and
- * nothing else is special. */
+/* The function that deques carry for jobs; and the one for the most common ones: a few accesses that read or write what
+ * is at home, and nothing else is special. */
 void thrum__flow_run(void *job);
 void thrum__flow_run_plain(void *job);
 
-/* Where all data is at home: what a kernel is given for one access, in the calling worker, whose task fails where something is
- * missing; and giving it back. 0 or an error. */
+/* Where all data is at home: what a kernel is given for one access, in the calling worker, whose task fails where
+ * something is missing; and giving it back. 0 or an error. */
 int thrum__buffer_apart(thrum_data *data, enum thrum_mode mode, thrum_buffer *buffer);
 void thrum__buffer_leave_home(enum thrum_mode mode, const thrum_buffer *buffer);
 static inline bool thrum__is_at_home(const thrum_data *data, enum thrum_mode mode)
@@ -150,9 +152,10 @@ static inline int thrum__buffer_at_home(thrum_data *data, enum thrum_mode mode, 
 /* Puts the private copies of a handle together; it had no content before if `first`. */
 void thrum__combine_at_home(thrum_data *data, bool first);
 
-/* ---- flow.c ------------------------------------------------------------------------------------------------------- */
+/* ---- flow.c ------------------------------------------------------------------------------------------------------ */
 
-/* The space's lock has been taken, by somebody who is going to look at fronts: a fleeting job is put into them (model/order.h). */
+/* The space's lock has been taken, by somebody who is going to look at fronts: a fleeting job is put into them
+ * (model/order.h). */
 void thrum__fleeting_record(thrum__space *space);
 static inline void thrum__fleeting_settle(thrum__space *space)
 {
@@ -178,20 +181,20 @@ int thrum__flow_enter(thrum_flow *flow);
 void thrum__flow_unlock(thrum_flow *flow);
 /* In between: closes the group that the access would end: 0 or THRUM_ENOMEM. */
 int thrum__flow_close_group(thrum_flow *flow, thrum_data *data, enum thrum_mode mode);
-/* A job of a kind without codelet, with so many accesses to be filled in: reserved. NULL without memory. Then committed, with
- * the argument that is copied (or NULL), and put into order. */
+/* A job of a kind without codelet, with so many accesses to be filled in: reserved. NULL without memory. Then
+ * committed, with the argument that is copied (or NULL), and put into order. */
 thrum__job *thrum__flow_job(thrum_flow *flow, enum thrum__job_kind kind, size_t accesses);
 void thrum__flow_commit(thrum_flow *flow, thrum__job *job, const thrum_item *arg);
 void thrum__flow_order(thrum_flow *flow, thrum__job *job);
 
-/* ---- record.c ----------------------------------------------------------------------------------------------------- */
+/* ---- record.c ---------------------------------------------------------------------------------------------------- */
 
 int thrum__record_insert(thrum_flow *flow, const thrum_codelet *codelet, const thrum_item *items, size_t count);
 int thrum__record_partition(thrum_flow *flow, thrum_data *data, const thrum_cut *cut);
 int thrum__record_unpartition(thrum_flow *flow, thrum_data *data);
 int thrum__record_end(thrum_flow *flow);
 
-/* ---- items.c ------------------------------------------------------------------------------------------------------ */
+/* ---- items.c ----------------------------------------------------------------------------------------------------- */
 
 /* What the items of an insertion say. */
 typedef struct thrum__terms_of_job {
@@ -205,8 +208,8 @@ typedef struct thrum__terms_of_job {
 /* Bytes of an argument: more is refused with THRUM_ELIMIT. */
 enum { THRUM__ARG_MOST = 1 << 30 };
 
-/* Reads the items: accesses are counted and written to `access` (room for as many as there are items). 0, or an error with a
- * sentence in the name of `what`: of those that need not know what was inserted before. */
+/* Reads the items: accesses are counted and written to `access` (room for as many as there are items). 0, or an error
+ * with a sentence in the name of `what`: of those that need not know what was inserted before. */
 int thrum__items_read(const thrum__space *space, const thrum_codelet *codelet, const thrum_item *items, size_t count,
                       const char *what, thrum__terms_of_job *terms, thrum__access *access);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The memory of a flow's jobs. Workers say that a job has ended by one store into it; whoever inserts looks there, oldest chunks
- * first, when it wants to know how many are open or needs a chunk. Nothing is counted per job that two threads would write.
+ * The memory of a flow's jobs. Workers say that a job has ended by one store into it; whoever inserts looks there,
+ * oldest chunks first, when it wants to know how many are open or needs a chunk. Nothing is counted per job that two
+ * threads would write.
  */
 #include "front/flow_int.h"
 
@@ -35,7 +36,7 @@ void thrum__store_look(thrum__job_store *store)
         look_at(store, chunk);
 }
 
-/* ---- Chunks ------------------------------------------------------------------------------------------------------- */
+/* ---- Chunks ------------------------------------------------------------------------------------------------------ */
 
 static void chunk_forget(thrum__job_chunk *chunk)
 {
@@ -60,7 +61,8 @@ static bool is_done(const thrum__job_chunk *chunk)
     return chunk->seen == chunk->used;
 }
 
-/* Chunks whose jobs have all ended leave the list, wherever they are in it: one job that takes long does not hold up the rest. */
+/* Chunks whose jobs have all ended leave the list, wherever they are in it: one job that takes long does not hold up
+ * the rest. */
 static void sweep(thrum__job_store *store)
 {
     thrum__job_chunk **at = &store->oldest, *last = NULL;
@@ -96,8 +98,8 @@ static thrum__job_chunk *chunk_new(thrum__job_store *store, size_t size)
     return chunk;
 }
 
-/* Small jobs have often ended by now: then the same memory, which is in the core's first cache still, is used from its beginning
- * again. */
+/* Small jobs have often ended by now: then the same memory, which is in the core's first cache still, is used from its
+ * beginning again. */
 void thrum__store_may_rest(thrum__job_store *store)
 {
     if (store->newest && store->newest->used >= SOON_BYTES)
@@ -137,7 +139,7 @@ static bool add_chunk(thrum__job_store *store, size_t bytes)
     return true;
 }
 
-/* ---- Jobs --------------------------------------------------------------------------------------------------------- */
+/* ---- Jobs -------------------------------------------------------------------------------------------------------- */
 
 thrum__job *thrum__store_reserve_more(thrum__job_store *store, size_t bytes)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Partitions in a flow's order. Cutting is a job that uses the whole and writes all parts, unpartitioning one that uses all parts
- * and writes the whole: what is inserted before and after waits accordingly, and nobody else does. Both bring what they use home,
- * where parts are views of their whole.
+ * Partitions in a flow's order. Cutting is a job that uses the whole and writes all parts, unpartitioning one that uses
+ * all parts and writes the whole: what is inserted before and after waits accordingly, and nobody else does. Both bring
+ * what they use home, where parts are views of their whole.
  */
 #include "front/flow_int.h"
 
@@ -60,7 +60,7 @@ static void insert(thrum_flow *flow, thrum__job *job)
     thrum__flow_order(flow, job);
 }
 
-/* ---- Cutting ------------------------------------------------------------------------------------------------------ */
+/* ---- Cutting ----------------------------------------------------------------------------------------------------- */
 
 static int partition_locked(thrum_flow *flow, thrum_data *data)
 {
@@ -118,7 +118,7 @@ int thrum_partition(thrum_flow *flow, thrum_data *data, const thrum_cut *how)
     return err ? thrum__flow_fail(flow, err) : 0;
 }
 
-/* ---- Putting together --------------------------------------------------------------------------------------------- */
+/* ---- Putting together -------------------------------------------------------------------------------------------- */
 
 static int refuse_part(const thrum_data *data, size_t number)
 {
@@ -145,7 +145,8 @@ static int refuse_unpartition(const thrum_data *data)
     return err;
 }
 
-/* A part that nobody wrote, of a whole without content, is not to be fetched. The whole has content only if all parts do. */
+/* A part that nobody wrote, of a whole without content, is not to be fetched. The whole has content only if all parts
+ * do. */
 static int unpartition_locked(thrum_flow *flow, thrum_data *data)
 {
     bool written = true;

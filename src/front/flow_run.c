@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What happens to a job that is ready: it is run where the executor steals (on data at home, where all data is then), or goes to
- * the policy (exec/place.h); and what happens when it has ended.
+ * What happens to a job that is ready: it is run where the executor steals (on data at home, where all data is then),
+ * or goes to the policy (exec/place.h); and what happens when it has ended.
  */
 #include "front/flow_int.h"
 
@@ -16,10 +16,11 @@ static bool is_empty(const thrum__job *job)
     return job->kind == THRUM__JOB_JOIN || job->kind == THRUM__JOB_FETCH;
 }
 
-/* ---- Ready -------------------------------------------------------------------------------------------------------- */
+/* ---- Ready ------------------------------------------------------------------------------------------------------- */
 
-/* Jobs that do nothing end at once, and may make others ready that do nothing either: those are kept in a list, so that the
- * stack does not grow with their number. There they need a strand: the one of whoever made them ready may go before. */
+/* Jobs that do nothing end at once, and may make others ready that do nothing either: those are kept in a list, so that
+ * the stack does not grow with their number. There they need a strand: the one of whoever made them ready may go
+ * before. */
 static _Thread_local struct {
     thrum__job *first;
     bool ending;
@@ -83,8 +84,8 @@ static void dissolve(thrum__job *job)
     }
 }
 
-/* Saying that it has ended gives its memory back: nothing of it is touched afterwards. The flow stays until its last strand has
- * gone. */
+/* Saying that it has ended gives its memory back: nothing of it is touched afterwards. The flow stays until its last
+ * strand has gone. */
 static void end_in_order(thrum__job *job)
 {
     thrum__job_owner *owner = job->owner;
@@ -112,7 +113,7 @@ void thrum__flow_ended(thrum__job *job)
         thrum__flow_end_kept(job);
 }
 
-/* ---- Running at home ---------------------------------------------------------------------------------------------- */
+/* ---- Running at home --------------------------------------------------------------------------------------------- */
 
 enum { FEW = 16 };
 

@@ -12,7 +12,7 @@ static const char *mode_name(uint32_t mode)
     return names[mode];
 }
 
-/* ---- One by one --------------------------------------------------------------------------------------------------- */
+/* ---- One by one -------------------------------------------------------------------------------------------------- */
 
 static int read_access(const thrum__space *space, const thrum_codelet *codelet, const thrum_item *item,
                        const char *what, thrum__terms_of_job *terms, thrum__access *access)
@@ -74,7 +74,7 @@ static int read_setting(const thrum_codelet *codelet, const thrum_item *item, co
                         item->kind);
 }
 
-/* ---- Together ----------------------------------------------------------------------------------------------------- */
+/* ---- Together ---------------------------------------------------------------------------------------------------- */
 
 static bool shares(enum thrum_mode mode)
 {
@@ -124,7 +124,7 @@ int thrum__items_read(const thrum__space *space, const thrum_codelet *codelet, c
     return 0;
 }
 
-/* ---- By what was inserted before ---------------------------------------------------------------------------------- */
+/* ---- By what was inserted before --------------------------------------------------------------------------------- */
 
 static int not_allowed(const thrum_codelet *codelet, const thrum_data *data, enum thrum_mode mode, const char *what)
 {

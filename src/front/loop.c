@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A call of a loop: which rule it goes by, what is known of it, memory for its workers. How they take chunks is in loop_take.c.
+ * A call of a loop: which rule it goes by, what is known of it, memory for its workers. How they take chunks is in
+ * loop_take.c.
  */
 #include "front/loop_int.h"
 
@@ -11,7 +12,7 @@
 
 #include <string.h>
 
-/* ---- Which rule --------------------------------------------------------------------------------------------------- */
+/* ---- Which rule -------------------------------------------------------------------------------------------------- */
 
 int thrum__schedule_option_check(const char *value)
 {
@@ -43,15 +44,15 @@ static bool lacks_facts(thrum_technique technique, const thrum_loop_facts *facts
            ((needs & THRUM_NEEDS_COST) && facts->cost == 0);
 }
 
-/* FSC divides by sigma and h and by the logarithm of p: where these are measured and come out as zero, one worker's share, or FAC2,
- * is as good. */
+/* FSC divides by sigma and h and by the logarithm of p: where these are measured and come out as zero, one worker's
+ * share, or FAC2, is as good. */
 static bool is_degenerate(thrum_technique technique, const thrum_loop_facts *facts)
 {
     return technique == THRUM_FSC && (facts->deviation == 0 || facts->cost == 0);
 }
 
-/* A chunk that is worth handing out: that costs a twentieth of it. A measured deviation holds whatever else went on in the machine,
- * and rules that trust it may come to hand out tiny iterations one by one. */
+/* A chunk that is worth handing out: that costs a twentieth of it. A measured deviation holds whatever else went on in
+ * the machine, and rules that trust it may come to hand out tiny iterations one by one. */
 static uint64_t worthwhile(const thrum_loop_facts *facts)
 {
     double size = facts->cost / (0.05 * facts->mean), most = (double)(facts->iterations / facts->workers);
@@ -109,7 +110,7 @@ static int choose(struct loop *loop, const char *what, thrum_loop_facts *facts)
                : thrum__fault(THRUM_EINVAL, "%s: there is no technique number %d", what, (int)loop->technique);
 }
 
-/* ---- Memory ------------------------------------------------------------------------------------------------------- */
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
 
 /* Counts, or hands out, places for arrays one behind the other, each at a whole cache line. */
 struct cutter {
@@ -178,7 +179,7 @@ static void clear_arrays(struct loop *loop)
     }
 }
 
-/* ---- A call ------------------------------------------------------------------------------------------------------- */
+/* ---- A call ------------------------------------------------------------------------------------------------------ */
 
 static int check(const thrum_loop *job, const char *what)
 {
@@ -207,8 +208,8 @@ static int check_weights(const thrum_loop *job, const char *what, uint32_t place
     return thrum__fault(THRUM_EINVAL, "%s: there are %zu weights, but %u workers", what, job->weight_count, places);
 }
 
-/* SS is taken from blocks in steps of one: cheaper than a counter, and any worker still gets any iteration. Sizes that would take a
- * longer table than there is room for are worked out under the lock. */
+/* SS is taken from blocks in steps of one: cheaper than a counter, and any worker still gets any iteration. Sizes that
+ * would take a longer table than there is room for are worked out under the lock. */
 static enum thrum__loop_order order_of(thrum_technique technique)
 {
     return technique == THRUM_SS ? THRUM__BY_OWNER : thrum__rule_of(technique)->order;
@@ -315,7 +316,7 @@ int thrum_loop_run(const thrum_loop *job)
     return run_job(job, "thrum_for");
 }
 
-/* ---- A task ------------------------------------------------------------------------------------------------------- */
+/* ---- A task ------------------------------------------------------------------------------------------------------ */
 
 static void run_task(thrum_scope *scope, void *arg)
 {

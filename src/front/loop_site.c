@@ -48,7 +48,7 @@ void thrum__measured_add(thrum__measured *sum, const thrum__measured *more)
     sum->piece_squares += more->piece_squares;
 }
 
-/* ---- The table ---------------------------------------------------------------------------------------------------- */
+/* ---- The table --------------------------------------------------------------------------------------------------- */
 
 /* A child of a fork has the parent's sites, but none of its threads: nobody may be at a site when it is made. */
 static void lock_all(void)
@@ -125,10 +125,10 @@ thrum__site *thrum__site_of(const thrum_loop *loop, uint32_t workers)
     return site;
 }
 
-/* ---- Mean, deviation, cost ---------------------------------------------------------------------------------------- */
+/* ---- Mean, deviation, cost --------------------------------------------------------------------------------------- */
 
-/* From pieces of chunks: one of k iterations has a mean that varies by sigma^2/k, so k times its square distance from the mean
- * of all is an estimate of sigma^2. */
+/* From pieces of chunks: one of k iterations has a mean that varies by sigma^2/k, so k times its square distance from
+ * the mean of all is an estimate of sigma^2. */
 static double deviation_of(const thrum__site *site)
 {
     if (site->pieces < 1.5)
@@ -151,7 +151,7 @@ bool thrum__site_facts(thrum__site *site, thrum_loop_facts *facts)
     return known;
 }
 
-/* ---- AWF ---------------------------------------------------------------------------------------------------------- */
+/* ---- AWF --------------------------------------------------------------------------------------------------------- */
 
 static bool has_sums_locked(thrum__site *site)
 {
@@ -196,7 +196,7 @@ static void learn_speeds_locked(thrum__site *site, const thrum__measured *parts)
     thrum_awf_step(site->sums, site->workers, site->step, site->shares, site->times, site->weights);
 }
 
-/* ---- Learning ----------------------------------------------------------------------------------------------------- */
+/* ---- Learning ---------------------------------------------------------------------------------------------------- */
 
 void thrum__site_learn(thrum__site *site, const thrum__measured *all, const thrum__measured *parts)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is known of a loop from its earlier executions: the mean and deviation of an iteration's time, the cost of handing out a
- * chunk, the workers' speeds (AWF), and which rule is the fastest (AUTO).
+ * What is known of a loop from its earlier executions: the mean and deviation of an iteration's time, the cost of
+ * handing out a chunk, the workers' speeds (AWF), and which rule is the fastest (AUTO).
  *
- * A *site* is one loop: a place in the source or a name, a body, and a number of workers. Sites are made when they are first
- * asked for and kept until the process ends. Any thread may ask and tell; each site has a lock.
+ * A *site* is one loop: a place in the source or a name, a body, and a number of workers. Sites are made when they are
+ * first asked for and kept until the process ends. Any thread may ask and tell; each site has a lock.
  */
 #ifndef THRUM_FRONT_LOOP_SITE_H
 #define THRUM_FRONT_LOOP_SITE_H

@@ -2,17 +2,18 @@
  *
  * How an executor's workers take the chunks of a loop. The rules themselves are in sched/.
  *
- * A loop with p workers spawns p - 1 functions beside the calling one, and each of the p that gets to run is a *part*: it takes
- * chunks until none are left. Parts that come late find nothing and go; nobody waits for a worker that is busy elsewhere.
- * A part has a *place*, one of p, whose number is what the rules call a worker: the number of its executor's worker, if that
- * place is free, so that weights and blocks stay with the same cores from loop to loop.
+ * A loop with p workers spawns p - 1 functions beside the calling one, and each of the p that gets to run is a *part*:
+ * it takes chunks until none are left. Parts that come late find nothing and go; nobody waits for a worker that is busy
+ * elsewhere. A part has a *place*, one of p, whose number is what the rules call a worker: the number of its executor's
+ * worker, if that place is free, so that weights and blocks stay with the same cores from loop to loop.
  *
  * How chunks are taken, by the order of the rule (sched/loop.h):
  *   BY_NUMBER  one addition to a counter of requests, and a look into a table of sizes, made beforehand
  *   BY_REST    one compare-and-swap of what is left
  *   BY_STATE   the schedule itself, under a lock
- *   BY_OWNER   blocks, one for each place, which parts claim whole; a part fills its range (conc/range.h) with its block and
- *              takes from there without atomic operations; with nothing left to claim it steals from others' ranges.
+ *   BY_OWNER   blocks, one for each place, which parts claim whole; a part fills its range (conc/range.h) with its
+ *              block and takes from there without atomic operations; with nothing left to claim it steals from others'
+ *              ranges.
  *              SS goes this way too, in steps of one.
  */
 #include "front/loop_int.h"
@@ -24,7 +25,7 @@
 
 #include <sched.h>
 
-/* ---- One chunk ---------------------------------------------------------------------------------------------------- */
+/* ---- One chunk --------------------------------------------------------------------------------------------------- */
 
 /* The first chunk's value is the part's, further ones are added to it. */
 static void reduce_chunk(part *p, uint64_t lo, uint64_t hi)
@@ -45,9 +46,10 @@ static inline void plain_chunk(part *p, uint64_t lo, uint64_t hi)
         reduce_chunk(p, lo, hi);
 }
 
-/* What the deviation is estimated from are *pieces* of about so many seconds, parts of chunks or several chunks together. In what
- * is shorter one would see the clock's own cost, and take it for a property of the iterations; over longer times everything drifts,
- * and since sigma follows from a piece's mean times the root of its length, that would count for more than it is. */
+/* What the deviation is estimated from are *pieces* of about so many seconds, parts of chunks or several chunks
+ * together. In what is shorter one would see the clock's own cost, and take it for a property of the iterations; over
+ * longer times everything drifts, and since sigma follows from a piece's mean times the root of its length, that would
+ * count for more than it is. */
 static const double PIECE_SECONDS = 10e-6;
 
 static void note_piece(part *p, uint64_t iterations, double seconds)
@@ -82,8 +84,8 @@ static uint64_t piece_end(const part *p, uint64_t lo, uint64_t hi)
     return left < p->piece || left - p->piece < p->loop->least ? hi : lo + p->piece;
 }
 
-/* For the site: piece by piece, each twice as long as the one before until they are long enough. To the body a piece is a chunk,
- * so none begins once the run has failed. */
+/* For the site: piece by piece, each twice as long as the one before until they are long enough. To the body a piece is
+ * a chunk, so none begins once the run has failed. */
 static double chunk_in_pieces(part *p, uint64_t lo, uint64_t hi)
 {
     double sum = 0;
@@ -103,7 +105,8 @@ static double chunk_in_pieces(part *p, uint64_t lo, uint64_t hi)
     return sum;
 }
 
-/* With a look at the clock before and after; what lies between two chunks is the cost of handing out. Returns the seconds. */
+/* With a look at the clock before and after; what lies between two chunks is the cost of handing out. Returns the
+ * seconds. */
 static double measured_chunk(part *p, uint64_t lo, uint64_t hi)
 {
     int64_t begin = thrum__now();
@@ -120,7 +123,7 @@ static inline void do_chunk(part *p, uint64_t lo, uint64_t hi)
         plain_chunk(p, lo, hi);
 }
 
-/* ---- Places ------------------------------------------------------------------------------------------------------- */
+/* ---- Places ------------------------------------------------------------------------------------------------------ */
 
 /* Relaxed: a place carries no data but itself. */
 static bool claim(struct loop *loop, uint32_t place)
@@ -142,7 +145,7 @@ static uint32_t claim_any(struct loop *loop, uint32_t wanted)
     return p;
 }
 
-/* ---- By number, by rest, by state --------------------------------------------------------------------------------- */
+/* ---- By number, by rest, by state -------------------------------------------------------------------------------- */
 
 /* A part's requests have rising numbers, so rows are looked for from the last one on. */
 static void take_by_number(part *p)
@@ -203,9 +206,10 @@ static void take_by_state(part *p)
     }
 }
 
-/* ---- By owner ----------------------------------------------------------------------------------------------------- */
+/* ---- By owner ---------------------------------------------------------------------------------------------------- */
 
-/* Chunks without measuring, of which there may be as many as iterations: what is needed is at hand in local variables. */
+/* Chunks without measuring, of which there may be as many as iterations: what is needed is at hand in local
+ * variables. */
 static void work_off_bodies(part *p, thrum__range *range)
 {
     const thrum_loop *job = p->loop->job;
@@ -254,8 +258,8 @@ static thrum__range *richest(const part *p)
     return best;
 }
 
-/* Fills the part's range with half of another's. `moving` is above zero from before iterations disappear from one range until they
- * are in the other; acquire and release, so that who sees it at zero sees where they have gone. */
+/* Fills the part's range with half of another's. `moving` is above zero from before iterations disappear from one range
+ * until they are in the other; acquire and release, so that who sees it at zero sees where they have gone. */
 static bool steal_some(part *p, thrum__range *victim)
 {
     struct loop *loop = p->loop;
@@ -301,10 +305,10 @@ static void take_by_owner(part *p)
         steal_and_work(p);
 }
 
-/* ---- Parts -------------------------------------------------------------------------------------------------------- */
+/* ---- Parts ------------------------------------------------------------------------------------------------------- */
 
-/* A worker that is woken may be put onto the very core that the caller works on, and left there for whole loops, if a process of less
- * importance keeps the other cores from being idle. */
+/* A worker that is woken may be put onto the very core that the caller works on, and left there for whole loops, if a
+ * process of less importance keeps the other cores from being idle. */
 static void leave_callers_core(const struct loop *loop, const part *p)
 {
     if (p->scope->worker != loop->caller && loop->caller_cpu >= 0 && sched_getcpu() == loop->caller_cpu)

@@ -2,26 +2,28 @@
  *
  * Pipelines, as graphs with a loop in them.
  *
- * Each line is one task, a choice with an edge to itself and one to the next line, the last line's leading to the first. A
- * task before them resets everything and names the first line. A call of a line's task does one stage for the line's token,
- * and then stands for two arrivals: at its line's next stage, and, behind a serial stage, at the same stage of the next line.
- * It names those of the two that have nothing more to wait for. If only its own line can go on it does so at once, without a
- * way through the executor.
+ * Each line is one task, a choice with an edge to itself and one to the next line, the last line's leading to the
+ * first. A task before them resets everything and names the first line. A call of a line's task does one stage for the
+ * line's token, and then stands for two arrivals: at its line's next stage, and, behind a serial stage, at the same
+ * stage of the next line. It names those of the two that have nothing more to wait for. If only its own line can go on
+ * it does so at once, without a way through the executor.
  *
- * A cell of a serial stage waits for two things: that its line has come there, and that the line before it has passed the
- * stage; its counter's full value is 2. Two begin with one less, having no token before them: the first line's cells, but
- * for the first stage's, which begins the run; and the first stage's of the other lines, which have no token to finish. A
- * cell of a parallel stage, and all cells if there is only one line, wait for their own line alone and need no counter.
+ * A cell of a serial stage waits for two things: that its line has come there, and that the line before it has passed
+ * the stage; its counter's full value is 2. Two begin with one less, having no token before them: the first line's
+ * cells, but for the first stage's, which begins the run; and the first stage's of the other lines, which have no token
+ * to finish. A cell of a parallel stage, and all cells if there is only one line, wait for their own line alone and
+ * need no counter.
  *
- * Roles. A *cell* is a line at a stage. Whoever makes a cell's last arrival runs it, or hands it to somebody by naming the
- * line; so one thread at a time is at a line, and one at a serial stage.
+ * Roles. A *cell* is a line at a stage. Whoever makes a cell's last arrival runs it, or hands it to somebody by naming
+ * the line; so one thread at a time is at a line, and one at a serial stage.
  *
  * Invariants
- *   1. The fields of a line are touched by whoever runs its cell, up to the arrival at the line's next cell and not after.
+ *   1. The fields of a line are touched by whoever runs its cell, up to the arrival at the line's next cell and not
+ *      after.
  *   2. `next_token`, `stopping` and `deferrals` are touched in cells of the first stage only, which is serial.
- *   3. A counter has its full value from its cell's last arrival until the arrivals of the cell's next token: those come
- *      after the cell has run. The one from the line before does because the token before this one on that line does not
- *      reach the stage again before this one has passed it.
+ *   3. A counter has its full value from its cell's last arrival until the arrivals of the cell's next token: those
+ *      come after the cell has run. The one from the line before does because the token before this one on that line
+ *      does not reach the stage again before this one has passed it.
  *
  * Orders are those of thrum__arrive_at_two: what happened before the arrivals at a cell happens before the cell.
  *
@@ -81,7 +83,7 @@ static const char *name_of(const thrum_pipeline *p)
     return p->graph->names->graph;
 }
 
-/* ---- The first stage ---------------------------------------------------------------------------------------------- */
+/* ---- The first stage --------------------------------------------------------------------------------------------- */
 
 enum outcome { PASSED, AGAIN, ENDED };
 
@@ -141,7 +143,7 @@ static enum outcome first_stage(thrum_pipeline *p, thrum_pipe *pipe)
     return PASSED;
 }
 
-/* ---- Going through the stages ------------------------------------------------------------------------------------- */
+/* ---- Going through the stages ------------------------------------------------------------------------------------ */
 
 enum { OWN_LINE = 0, NEXT_LINE = 1 };                   /* numbers of successors */
 enum { NEXT_IS_READY = 1 << 0, OWN_IS_READY = 1 << 1 }; /* what arriving gives */
@@ -174,8 +176,9 @@ static unsigned arrive(const thrum__here *here, thrum__count *next, thrum__count
     return OWN_IS_READY | (next ? thrum__arrive(here, next) : 0);
 }
 
-/* A line's task. While nobody cancels or watches the run, it goes on as long as only its own line can: attention leads back
- * to the executor after each stage, which leaves a cancelled run's tasks out, and shows each stage to observers. */
+/* A line's task. While nobody cancels or watches the run, it goes on as long as only its own line can: attention leads
+ * back to the executor after each stage, which leaves a cancelled run's tasks out, and shows each stage to
+ * observers. */
 static size_t advance(int *picks, size_t room, void *arg)
 {
     thrum_pipe *pipe = arg;
@@ -222,7 +225,7 @@ static int reset(void *arg)
     return 0;
 }
 
-/* ---- In a stage function ------------------------------------------------------------------------------------------ */
+/* ---- In a stage function ----------------------------------------------------------------------------------------- */
 
 uint64_t thrum_pipe_token(const thrum_pipe *pipe)
 {
@@ -289,7 +292,7 @@ int thrum_pipe_defer(thrum_pipe *pipe, uint64_t token)
     return waits;
 }
 
-/* ---- Making and running ------------------------------------------------------------------------------------------- */
+/* ---- Making and running ------------------------------------------------------------------------------------------ */
 
 static int check_stages(const char *what, const thrum_stage *stages, size_t count)
 {

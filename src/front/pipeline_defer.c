@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tokens that are put off. Not on the way of a pipeline that puts none off: there is one look at `notes` for each token.
+ * Tokens that are put off. Not on the way of a pipeline that puts none off: there is one look at `notes` for each
+ * token.
  */
 #include "front/pipeline_int.h"
 
@@ -16,7 +17,7 @@ typedef struct thrum__wait {
 
 enum { FEWEST_BUCKETS = 16 };
 
-/* ---- Notes by token ----------------------------------------------------------------------------------------------- */
+/* ---- Notes by token ---------------------------------------------------------------------------------------------- */
 
 static note **bucket_of(const thrum__deferrals *d, uint64_t token)
 {
@@ -104,9 +105,10 @@ void thrum__deferrals_clear(thrum__deferrals *d)
     *d = (thrum__deferrals){0};
 }
 
-/* ---- Waiting ------------------------------------------------------------------------------------------------------ */
+/* ---- Waiting ----------------------------------------------------------------------------------------------------- */
 
-/* Notes that a walk has still to visit are linked by next_in_walk; one that has been put there has the walk's number. */
+/* Notes that a walk has still to visit are linked by next_in_walk; one that has been put there has the walk's
+ * number. */
 static void visit_later(note *n, uint64_t walk, note **todo)
 {
     if (n->walk == walk)
@@ -116,8 +118,8 @@ static void visit_later(note *n, uint64_t walk, note **todo)
     *todo = n;
 }
 
-/* Whether `who` waits for `whom`, directly or not. Looked for only if somebody waits for the one and the other waits for
- * somebody: so in a long chain of tokens, each put off until the next or the one before, nothing is walked. */
+/* Whether `who` waits for `whom`, directly or not. Looked for only if somebody waits for the one and the other waits
+ * for somebody: so in a long chain of tokens, each put off until the next or the one before, nothing is walked. */
 static bool waits_for(thrum__deferrals *d, const note *who, note *whom)
 {
     if (!who || !whom || who->state != THRUM__NOTE_WAITING || !whom->first)

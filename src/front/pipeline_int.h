@@ -2,10 +2,11 @@
  *
  * What the files of the pipelines share: tokens that are put off until others have passed the first stage.
  *
- * All of it belongs to the first stage, which is serial: one thread at a time is in here, and each after the one before.
+ * All of it belongs to the first stage, which is serial: one thread at a time is in here, and each after the one
+ * before.
  *
- * A token that waits, or is waited for, has a *note*. Tokens that passed have none, so whoever has a number below the next
- * new one and no note has passed, unless it is the one at the stage now.
+ * A token that waits, or is waited for, has a *note*. Tokens that passed have none, so whoever has a number below the
+ * next new one and no note has passed, unless it is the one at the stage now.
  */
 #ifndef THRUM_FRONT_PIPELINE_INT_H
 #define THRUM_FRONT_PIPELINE_INT_H
@@ -44,8 +45,8 @@ typedef struct thrum__deferrals {
 /* Empties it; what is all zero is empty too. */
 void thrum__deferrals_clear(thrum__deferrals *d);
 
-/* `token`, which is at the first stage, waits for `other`; tokens from `next` on do not exist yet. 1: it does; 0: that one has
- * passed; THRUM_ECYCLE: `other` waits for it; THRUM_ENOMEM. */
+/* `token`, which is at the first stage, waits for `other`; tokens from `next` on do not exist yet. 1: it does; 0: that
+ * one has passed; THRUM_ECYCLE: `other` waits for it; THRUM_ENOMEM. */
 int thrum__deferrals_add(thrum__deferrals *d, uint64_t token, uint64_t other, uint64_t next);
 
 /* The token has passed: those that waited for nothing else are free. */

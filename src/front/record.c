@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Recording: a flow whose tasks become tasks of a graph. Order is found out as in model/order.h, but between tasks of the graph,
- * and once: fronts are the recording's own, kept by handle, and edges are the graph's.
+ * Recording: a flow whose tasks become tasks of a graph. Order is found out as in model/order.h, but between tasks of
+ * the graph, and once: fronts are the recording's own, kept by handle, and edges are the graph's.
  *
  * Commuting tasks are recorded as writers in the order of insertion, which is one of the orders that they allow.
  */
@@ -29,7 +29,7 @@ typedef struct thrum__recording {
     size_t room, count;
 } recording;
 
-/* ---- Fronts ------------------------------------------------------------------------------------------------------- */
+/* ---- Fronts ------------------------------------------------------------------------------------------------------ */
 
 static recorded_front *slot_of(recorded_front *fronts, size_t room, const thrum_data *data)
 {
@@ -98,14 +98,15 @@ static void become_last(recorded_front *front, thrum_task *task)
     front->group = 0;
 }
 
-/* ---- Inserting ---------------------------------------------------------------------------------------------------- */
+/* ---- Inserting --------------------------------------------------------------------------------------------------- */
 
 static int no_memory(void)
 {
     return thrum__fault(THRUM_ENOMEM, "no memory to record a task");
 }
 
-/* Before a group of reducers comes a task that makes its copies begin anew: those of a run that failed were not combined. */
+/* Before a group of reducers comes a task that makes its copies begin anew: those of a run that failed were not
+ * combined. */
 static int begin_reduction(recording *r, recorded_front *front)
 {
     thrum__use use = {front->data, front->data, THRUM_MODE_SCRATCH};
@@ -137,8 +138,8 @@ static int combine_group(recording *r, recorded_front *front)
     return 0;
 }
 
-/* What comes between the group and an access of another kind. A group of reducers always has a task before and behind it, so that
- * edges are as many as tasks and not as many as pairs. */
+/* What comes between the group and an access of another kind. A group of reducers always has a task before and behind
+ * it, so that edges are as many as tasks and not as many as pairs. */
 static int close_group(recording *r, recorded_front *front, enum thrum_mode mode)
 {
     int err = 0;
@@ -244,7 +245,7 @@ int thrum__record_insert(thrum_flow *flow, const thrum_codelet *codelet, const t
     return err ? thrum__flow_fail(flow, err) : 0;
 }
 
-/* ---- Partitions --------------------------------------------------------------------------------------------------- */
+/* ---- Partitions -------------------------------------------------------------------------------------------------- */
 
 /* A task that brings the whole and its parts home. */
 static thrum_task *fetch_task(recording *r, const thrum_data *data, enum thrum_mode whole, enum thrum_mode part)
@@ -348,7 +349,7 @@ int thrum__record_unpartition(thrum_flow *flow, thrum_data *data)
     return 0;
 }
 
-/* ---- Beginning and ending ----------------------------------------------------------------------------------------- */
+/* ---- Beginning and ending ---------------------------------------------------------------------------------------- */
 
 thrum_flow *thrum_flow_record(thrum_executor *ex, thrum_graph *graph)
 {
@@ -371,8 +372,8 @@ thrum_flow *thrum_flow_record(thrum_executor *ex, thrum_graph *graph)
     return flow;
 }
 
-/* Reductions that nothing came behind are put together at the end of the graph. What the graph writes has content from now on: it
- * is going to run before anything else uses it. */
+/* Reductions that nothing came behind are put together at the end of the graph. What the graph writes has content from
+ * now on: it is going to run before anything else uses it. */
 int thrum__record_end(thrum_flow *flow)
 {
     recording *r = flow->recording;

@@ -48,7 +48,7 @@ static int no_memory(void)
     return thrum__fault(THRUM_ENOMEM, "thrum_workload_of_graph: no memory");
 }
 
-/* ---- Addresses ---------------------------------------------------------------------------------------------------- */
+/* ---- Addresses --------------------------------------------------------------------------------------------------- */
 
 static struct address *slot_of(struct address *slots, size_t room, const void *address)
 {
@@ -86,7 +86,7 @@ static struct address *entry_of(addresses *all, const void *address)
     return entry;
 }
 
-/* ---- The graph's tasks and edges ---------------------------------------------------------------------------------- */
+/* ---- The graph's tasks and edges --------------------------------------------------------------------------------- */
 
 static int refuse(const thrum_task *task, const char *kind, const char *why)
 {
@@ -120,7 +120,7 @@ static void visit(const thrum_task *task, const thrum_task *const *successors, s
         m->err = take_edges(m, task, successors, count);
 }
 
-/* ---- An order ----------------------------------------------------------------------------------------------------- */
+/* ---- An order ---------------------------------------------------------------------------------------------------- */
 
 /* The order that the edges alone give, by a workload that has nothing else. */
 static int order_by_edges(const maker *m, thrum__wl_order *order)
@@ -141,7 +141,7 @@ static int order_by_edges(const maker *m, thrum__wl_order *order)
     return err;
 }
 
-/* ---- Data and codelets -------------------------------------------------------------------------------------------- */
+/* ---- Data and codelets ------------------------------------------------------------------------------------------- */
 
 /* Data has content in the beginning if its content is what is used first. */
 static int take_data(maker *m, const thrum_data *data, enum thrum_mode mode)
@@ -180,7 +180,7 @@ static int take_plain(maker *m, const thrum_task *task)
     return thrum_workload_add_codelet(m->workload, *name ? name : "task", 1u << THRUM_ARCH_CPU);
 }
 
-/* ---- Tasks -------------------------------------------------------------------------------------------------------- */
+/* ---- Tasks ------------------------------------------------------------------------------------------------------- */
 
 static bool room_for(maker *m, size_t count)
 {
@@ -272,7 +272,7 @@ static int take_task(maker *m, const thrum_task *task)
                                    &(thrum_workload_task){.codelet = codelet, .bucket = THRUM_NO_BUCKET, .worker = -1});
 }
 
-/* ---- Edges that do not follow from accesses ----------------------------------------------------------------------- */
+/* ---- Edges that do not follow from accesses ---------------------------------------------------------------------- */
 
 /* Each list of an order is sorted. */
 static bool is_there(const thrum__wl_order *order, int before, int after)
@@ -305,7 +305,7 @@ static int add_edges(maker *m)
     return err;
 }
 
-/* ---- All of it ---------------------------------------------------------------------------------------------------- */
+/* ---- All of it --------------------------------------------------------------------------------------------------- */
 
 static int take_tasks(maker *m)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The calls of a graph without edges. Its tasks are run one after the other as they lie, and of each record half is not
- * needed. Where tasks take less than it takes to fetch their records, a copy of the other half is worth its 16 bytes a task:
- * docs/benchmarking.md. So it is made for graphs that are known for such tasks, when they are run again, if there is memory.
+ * needed. Where tasks take less than it takes to fetch their records, a copy of the other half is worth its 16 bytes a
+ * task: docs/benchmarking.md. So it is made for graphs that are known for such tasks, when they are run again, if there
+ * is memory.
  */
 #include "base/alloc.h"
 #include "model/graph.h"

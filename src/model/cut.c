@@ -2,9 +2,9 @@
  *
  * Parts: handles whose homes lie in that of another.
  *
- * A part of a dense handle has the strides of its whole and begins somewhere in it. A part of CSR is a run of rows: its values
- * and columns are a stretch of the whole's, but its row_start begins at 0, and so is a copy from which the first row's beginning
- * has been taken off.
+ * A part of a dense handle has the strides of its whole and begins somewhere in it. A part of CSR is a run of rows: its
+ * values and columns are a stretch of the whole's, but its row_start begins at 0, and so is a copy from which the first
+ * row's beginning has been taken off.
  */
 #include "base/alloc.h"
 #include "base/fault.h"
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Which cuts can be -------------------------------------------------------------------------------------------- */
+/* ---- Which cuts can be ------------------------------------------------------------------------------------------- */
 
 static int check_dimension(const thrum_data *data, const thrum_cut *cut, uint32_t d, const char *what)
 {
@@ -61,7 +61,7 @@ static int check_cut(const thrum_data *data, const thrum_cut *cut, const char *w
     return data->layout == THRUM__CSR ? check_sparse(data, cut, what) : 0;
 }
 
-/* ---- Rows of CSR -------------------------------------------------------------------------------------------------- */
+/* ---- Rows of CSR ------------------------------------------------------------------------------------------------- */
 
 static uint64_t index_at(const thrum_data *data, size_t number)
 {
@@ -103,7 +103,7 @@ static int check_rows(const thrum_data *data, const char *what)
     return 0;
 }
 
-/* ---- Parts -------------------------------------------------------------------------------------------------------- */
+/* ---- Parts ------------------------------------------------------------------------------------------------------- */
 
 struct range {
     size_t first, count;

@@ -2,8 +2,8 @@
  *
  * The life of handles: made, found out to be usable or not, retired, and used again.
  *
- * A retired handle lies in its space's list of gone ones until QUARANTINE others have followed it. Until then whoever uses it is
- * told so; a program that uses a handle still later finds another one in its place.
+ * A retired handle lies in its space's list of gone ones until QUARANTINE others have followed it. Until then whoever
+ * uses it is told so; a program that uses a handle still later finds another one in its place.
  */
 #include "base/alloc.h"
 #include "base/fault.h"
@@ -15,7 +15,7 @@
 
 enum { QUARANTINE = 1024, WHOLE_PAGES = 1 << 21 };
 
-/* ---- Memory at home ----------------------------------------------------------------------------------------------- */
+/* ---- Memory at home ---------------------------------------------------------------------------------------------- */
 
 /* Kernels like whole cache lines; what is large comes in pages, and those that are given back are kept for a while. */
 void *thrum__data_memory(const thrum_data *data)
@@ -66,7 +66,7 @@ int thrum__data_make_new_home(thrum_data *data)
     return 0;
 }
 
-/* ---- Spaces and lists --------------------------------------------------------------------------------------------- */
+/* ---- Spaces and lists -------------------------------------------------------------------------------------------- */
 
 static void append_gone_locked(thrum__space *space, thrum_data *data)
 {
@@ -131,10 +131,10 @@ static void drop_all(thrum_data *data)
     }
 }
 
-/* ---- Forms -------------------------------------------------------------------------------------------------------- */
+/* ---- Forms ------------------------------------------------------------------------------------------------------- */
 
-/* How many of the newest are looked at: tiles of a matrix have four, those at its edges included. Two forms may be equal; that is waste,
- * and no more. */
+/* How many of the newest are looked at: tiles of a matrix have four, those at its edges included. Two forms may be
+ * equal; that is waste, and no more. */
 enum { FORMS_TO_LOOK_AT = 8 };
 
 static bool is_form(const thrum__form *a, const thrum__form *b)
@@ -207,10 +207,10 @@ static void forms_free(thrum__form *form)
     }
 }
 
-/* ---- Slabs -------------------------------------------------------------------------------------------------------- */
+/* ---- Slabs ------------------------------------------------------------------------------------------------------- */
 
-/* Handles lie side by side: a program with thousands of them goes through a few at each insertion, and pages are what it would run out
- * of first. So slabs grow, from a page to what the system gives in one large page. */
+/* Handles lie side by side: a program with thousands of them goes through a few at each insertion, and pages are what
+ * it would run out of first. So slabs grow, from a page to what the system gives in one large page. */
 enum { SLAB_FIRST = 1 << 12, SLAB_SMALL = 1 << 18, SLAB_LARGE = 1 << 21 };
 
 typedef struct thrum__data_slab {
@@ -262,7 +262,7 @@ static thrum_data *new_memory_locked(thrum__space *space)
     return &slab->data[slab->used++];
 }
 
-/* ---- The space ---------------------------------------------------------------------------------------------------- */
+/* ---- The space --------------------------------------------------------------------------------------------------- */
 
 void thrum__space_init(thrum__space *space, thrum_executor *ex, int nodes)
 {
@@ -281,7 +281,7 @@ void thrum__space_fini(thrum__space *space)
     *space = (thrum__space){.ex = space->ex};
 }
 
-/* ---- Making and retiring ------------------------------------------------------------------------------------------ */
+/* ---- Making and retiring ----------------------------------------------------------------------------------------- */
 
 thrum_data *thrum__data_blank(thrum__space *space)
 {
@@ -334,7 +334,7 @@ void thrum__data_retire(thrum_data *data)
     thrum__favour_give_lock(&data->space->lock);
 }
 
-/* ---- Kinds of handles --------------------------------------------------------------------------------------------- */
+/* ---- Kinds of handles -------------------------------------------------------------------------------------------- */
 
 static thrum_data *no_memory(const char *what)
 {
@@ -502,7 +502,7 @@ thrum_data *thrum__data_like(const thrum_data *data)
     return like;
 }
 
-/* ---- Names and complaints ----------------------------------------------------------------------------------------- */
+/* ---- Names and complaints ---------------------------------------------------------------------------------------- */
 
 int thrum__data_set_name(thrum_data *data, const char *name)
 {

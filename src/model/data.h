@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Data handles from the inside: what a handle's data looks like, how it is cut, and what it takes to copy it. No threads here:
- * who may use a handle when is a matter of order (model/order.h), where its content is one of replicas (exec/replica.h).
+ * Data handles from the inside: what a handle's data looks like, how it is cut, and what it takes to copy it. No
+ * threads here: who may use a handle when is a matter of order (model/order.h), where its content is one of replicas
+ * (exec/replica.h).
  *
- * Handles are never given back to the allocator before their executor ends. An unregistered one says so by its `kind`, so that
- * using it gives an error; its memory is used again only when many others have been unregistered after it.
+ * Handles are never given back to the allocator before their executor ends. An unregistered one says so by its `kind`,
+ * so that using it gives an error; its memory is used again only when many others have been unregistered after it.
  */
 #ifndef THRUM_MODEL_DATA_H
 #define THRUM_MODEL_DATA_H
@@ -42,8 +43,9 @@ typedef struct thrum__front {
 
 struct thrum__data_slab;
 
-/* What handles that look alike have in common: one for all of them. Programs mostly have many handles of few shapes; kernels ask for
- * extents, and find those that all tasks ask for in the core's first cache. It does not change while a handle has it. */
+/* What handles that look alike have in common: one for all of them. Programs mostly have many handles of few shapes;
+ * kernels ask for extents, and find those that all tasks ask for in the core's first cache. It does not change while a
+ * handle has it. */
 typedef struct thrum__form {
     size_t elem;
     uint32_t dims;
@@ -71,15 +73,15 @@ typedef struct thrum__space {
     thrum__form *forms;             /* of all handles, gone ones too: the newest first */
 } thrum__space;
 
-/* What an insertion looks at is one cache line, what a kernel that runs elsewhere is given another: the first one is written to again and
- * again, by whoever inserts. */
+/* What an insertion looks at is one cache line, what a kernel that runs elsewhere is given another: the first one is
+ * written to again and again, by whoever inserts. */
 struct thrum_data {
     _Alignas(64) _Atomic uint32_t kind; /* THRUM__DATA_LIVE, THRUM__DATA_GONE */
     uint32_t stamp;                     /* of the last insertion that named it: with the space's lock */
     thrum__space *space;
     thrum__front front;
-    /* For whoever inserts a task and runs it at once, with the space's lock: `home.ptr`, which never changes again. NULL: not known, or
-     * there is more to it (CSR). */
+    /* For whoever inserts a task and runs it at once, with the space's lock: `home.ptr`, which never changes again.
+     * NULL: not known, or there is more to it (CSR). */
     void *near;
     const thrum__form *form;
     uint8_t layout; /* enum thrum__layout_kind */
@@ -122,16 +124,16 @@ struct thrum_data {
 _Static_assert(offsetof(struct thrum_data, home) == 64 && sizeof(thrum_buffer) == 64, "two cache lines");
 _Static_assert(sizeof(struct thrum_data) == 448, "programs have thousands of them");
 
-/* ---- Spaces ------------------------------------------------------------------------------------------------------- */
+/* ---- Spaces ------------------------------------------------------------------------------------------------------ */
 
 void thrum__space_init(thrum__space *space, thrum_executor *ex, int nodes);
 /* Frees all handles, also those that nobody unregistered. */
 void thrum__space_fini(thrum__space *space);
 
-/* ---- Handles ------------------------------------------------------------------------------------------------------ */
+/* ---- Handles ----------------------------------------------------------------------------------------------------- */
 
-/* Whether it is one that can be used in this call: 0, or THRUM_EINVAL with a sentence (NULL, unregistered, of another space;
- * with `space` NULL of any). */
+/* Whether it is one that can be used in this call: 0, or THRUM_EINVAL with a sentence (NULL, unregistered, of another
+ * space; with `space` NULL of any). */
 int thrum__data_refuse(const thrum_data *data, const thrum__space *space, const char *what);
 static inline int thrum__data_check(const thrum_data *data, const thrum__space *space, const char *what)
 {
@@ -143,8 +145,8 @@ static inline int thrum__data_check(const thrum_data *data, const thrum__space *
     return thrum__data_refuse(data, space, what);
 }
 
-/* What is in an array of up to THRUM_DIMS_MOST dimensions (a variable has none). Where there is no memory yet, strides do not
- * count: it is going to be packed. */
+/* What is in an array of up to THRUM_DIMS_MOST dimensions (a variable has none). Where there is no memory yet, strides
+ * do not count: it is going to be packed. */
 typedef struct thrum__shape {
     enum thrum__layout_kind layout;
     uint32_t dims;
@@ -160,17 +162,17 @@ thrum_data *thrum__data_own_layout(thrum__space *space, const thrum_layout *layo
 /* A new handle with the same layout and shape, without memory at home and without replicas. NULL without memory. */
 thrum_data *thrum__data_like(const thrum_data *data);
 
-/* Takes it out of its space, frees its memory at home if that is its own, its parts and its reduction's copies; none of them
- * has replicas any more. The structure stays, to tell whoever uses it. The lock is taken inside. */
+/* Takes it out of its space, frees its memory at home if that is its own, its parts and its reduction's copies; none of
+ * them has replicas any more. The structure stays, to tell whoever uses it. The lock is taken inside. */
 void thrum__data_retire(thrum_data *data);
 
-/* Memory for its content at home, which nobody else has: NULL if there is none. Large pieces that come back are kept for the next ones:
- * new pages cost more than most tasks that ask for some. */
+/* Memory for its content at home, which nobody else has: NULL if there is none. Large pieces that come back are kept
+ * for the next ones: new pages cost more than most tasks that ask for some. */
 void *thrum__data_memory(const thrum_data *data);
 void thrum__data_memory_free(const thrum_data *data, void *memory);
 
-/* Gives it memory at home if it has none: 0, THRUM_ENOMEM, or THRUM_EINVAL for a custom layout that cannot make any. With a
- * sentence. The content of new memory means nothing. Any thread: afterwards all of them see the same memory. */
+/* Gives it memory at home if it has none: 0, THRUM_ENOMEM, or THRUM_EINVAL for a custom layout that cannot make any.
+ * With a sentence. The content of new memory means nothing. Any thread: afterwards all of them see the same memory. */
 int thrum__data_make_new_home(thrum_data *data);
 static inline int thrum__data_make_home(thrum_data *data)
 {
@@ -187,15 +189,15 @@ char *thrum__data_text(const thrum_data *data, char text[THRUM__DATA_TEXT]);
 /* 0 or THRUM_ENOMEM with a sentence; then it has the name that it had. NULL takes it away. */
 int thrum__data_set_name(thrum_data *data, const char *name);
 
-/* How it looks on a device, packed into memory at `ptr` there (CSR: values, then row_start, then columns, each at a multiple of
- * 64 bytes). `bytes` below is what that takes. */
+/* How it looks on a device, packed into memory at `ptr` there (CSR: values, then row_start, then columns, each at a
+ * multiple of 64 bytes). `bytes` below is what that takes. */
 void thrum__data_packed_buffer(const thrum_data *data, void *ptr, int node, thrum_buffer *buffer);
 size_t thrum__data_packed_bytes(const thrum_data *data);
 
-/* The copies it takes to bring its content from one node to another, as calls of `each`; node 0 is home, others are packed.
- * Directions and devices are the caller's to fill in. Returns the first non-zero value of `each`, or 0. A side that is not
- * packed has the strides of home (CSR: its row_start and columns are those of home, whatever the pointer). Custom layouts are
- * packed by their functions first: both sides are packed then. */
+/* The copies it takes to bring its content from one node to another, as calls of `each`; node 0 is home, others are
+ * packed. Directions and devices are the caller's to fill in. Returns the first non-zero value of `each`, or 0. A side
+ * that is not packed has the strides of home (CSR: its row_start and columns are those of home, whatever the pointer).
+ * Custom layouts are packed by their functions first: both sides are packed then. */
 typedef int thrum__copy_fn(const thrum_copy *copy, void *ctx);
 int thrum__data_copies(const thrum_data *data, void *to, bool to_packed, const void *from, bool from_packed,
                        thrum__copy_fn *each, void *ctx);
@@ -206,17 +208,19 @@ uint64_t thrum__data_footprint(const thrum_data *data);
 /* Same layout, extents and element size. */
 bool thrum__data_alike(const thrum_data *a, const thrum_data *b);
 
-/* ---- Parts -------------------------------------------------------------------------------------------------------- */
+/* ---- Parts ------------------------------------------------------------------------------------------------------- */
 
-/* Makes the parts, without replicas: 0, or an error with a sentence (more pieces than elements, a layout that cannot be cut). The
- * whole's home memory is allocated if it has none, for parts are views of it. Afterwards parts and part_count are set.
+/* Makes the parts, without replicas: 0, or an error with a sentence (more pieces than elements, a layout that cannot be
+ * cut). The whole's home memory is allocated if it has none, for parts are views of it. Afterwards parts and part_count
+ * are set.
  *
- * CSR: where a part's values are depends on row_start, which is read now: its content must be at home, and nobody writes it.
- * Values and columns of a part are views; row_start, which begins at 0 in every part, is an array of the part's own. So tasks
- * on parts change values and columns, and what they write to row_start ends with the part. A part may have no values at all:
- * then extent[0] is 0. */
+ * CSR: where a part's values are depends on row_start, which is read now: its content must be at home, and nobody
+ * writes it. Values and columns of a part are views; row_start, which begins at 0 in every part, is an array of the
+ * part's own. So tasks on parts change values and columns, and what they write to row_start ends with the part. A part
+ * may have no values at all: then extent[0] is 0. */
 int thrum__data_cut(thrum_data *data, const thrum_cut *cut, const char *what);
-/* The parts are retired, or, with `keep`, only taken away from the whole: then the caller has them, and the array `parts`. */
+/* The parts are retired, or, with `keep`, only taken away from the whole: then the caller has them, and the array
+ * `parts`. */
 void thrum__data_uncut(thrum_data *data, bool keep);
 /* Frees that array. */
 void thrum__data_parts_free(thrum_data **parts);

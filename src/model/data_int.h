@@ -7,8 +7,8 @@
 
 #include "model/data.h"
 
-/* A handle of zeros that belongs to the space but is not in its list: NULL without memory, with no sentence. Then filled in, and
- * either it enters the list or it is scrapped, with all that it owns. */
+/* A handle of zeros that belongs to the space but is not in its list: NULL without memory, with no sentence. Then
+ * filled in, and either it enters the list or it is scrapped, with all that it owns. */
 thrum_data *thrum__data_blank(thrum__space *space);
 void thrum__data_enter(thrum_data *data);
 void thrum__data_scrap(thrum_data *data);

@@ -2,9 +2,10 @@
  *
  * Drawing a graph in Graphviz' DOT language.
  *
- * A task is a node named after its number: t3. A module is a cluster with the tasks of its graph (t3_0, t3_1, ...) between
- * two points, where it begins (t3) and ends (t3_end): edges to the module lead to the one, edges from it part from the other.
- * So the text also reads as a graph without modules that does the same. A graph that is in two modules is drawn twice.
+ * A task is a node named after its number: t3. A module is a cluster with the tasks of its graph (t3_0, t3_1, ...)
+ * between two points, where it begins (t3) and ends (t3_end): edges to the module lead to the one, edges from it part
+ * from the other. So the text also reads as a graph without modules that does the same. A graph that is in two modules
+ * is drawn twice.
  */
 #include "model/graph_int.h"
 #include "model/next.h"
@@ -101,7 +102,7 @@ static void put_node(const struct level *level, const thrum_task *task)
     fprintf(out, "\"%s];\n", shape_of(task));
 }
 
-/* ---- Modules ------------------------------------------------------------------------------------------------------ */
+/* ---- Modules ----------------------------------------------------------------------------------------------------- */
 
 static void put_task(const thrum_task *task, const thrum_task *const *successors, size_t count, void *arg);
 
@@ -199,7 +200,7 @@ static bool put_cluster(const struct level *outer, const thrum_task *task)
     return true;
 }
 
-/* ---- Tasks -------------------------------------------------------------------------------------------------------- */
+/* ---- Tasks ------------------------------------------------------------------------------------------------------- */
 
 static void put_task(const thrum_task *task, const thrum_task *const *successors, size_t count, void *arg)
 {

@@ -2,10 +2,10 @@
  *
  * Freezing: from the log of edges to successor lists, with the checks before a run; and back.
  *
- * Edges may lead anywhere in a graph that is larger than the caches. Their log is sorted by the chunk that they come from
- * already, so the lists are filled chunk by chunk, in what a core's cache holds. Predecessors are counted, as successors
- * are, in a table with a byte for each task, of which the cache holds many more than of records; the records themselves
- * are walked once.
+ * Edges may lead anywhere in a graph that is larger than the caches. Their log is sorted by the chunk that they come
+ * from already, so the lists are filled chunk by chunk, in what a core's cache holds. Predecessors are counted, as
+ * successors are, in a table with a byte for each task, of which the cache holds many more than of records; the records
+ * themselves are walked once.
  *
  * The filling goes through a chunk's log from its end and fills each list from its end: so each list has its members in
  * the order in which they were added.
@@ -40,7 +40,7 @@ static thrum_task *chunk_end(const thrum_graph *graph, uint32_t chunk)
     for (uint32_t c_ = 0; c_ < (graph)->chunk_count; c_++)                                                             \
         for (thrum_task *task = chunk_begin(graph, c_), *end_ = chunk_end(graph, c_); task < end_; task++)
 
-/* ---- Counting ----------------------------------------------------------------------------------------------------- */
+/* ---- Counting ---------------------------------------------------------------------------------------------------- */
 
 /* Edges into and out of each task, by place. A byte that is full is halved, and the other half added to `pending` or
  * `next` of the task: so 0 means none and 1 means one, always. */
@@ -155,7 +155,7 @@ static void count_tasks(const thrum_graph *graph, const struct tally *tally, siz
     }
 }
 
-/* ---- Filling ------------------------------------------------------------------------------------------------------ */
+/* ---- Filling ----------------------------------------------------------------------------------------------------- */
 
 /* Without a branch, which random edges would make unpredictable. */
 static inline uintptr_t either(bool first, uintptr_t a, uintptr_t b)
@@ -236,7 +236,7 @@ static uintptr_t *write_records(thrum_graph *graph, uint32_t chunk, const struct
     return end;
 }
 
-/* ---- The check for cycles ----------------------------------------------------------------------------------------- */
+/* ---- The check for cycles ---------------------------------------------------------------------------------------- */
 
 /* The words of a task's strong edges; NULL if it has none. */
 static const uintptr_t *strong_words(const thrum_task *task, uintptr_t *one)
@@ -350,7 +350,7 @@ void thrum__graph_restore(thrum_graph *graph)
     }
 }
 
-/* ---- Freeze and thaw ---------------------------------------------------------------------------------------------- */
+/* ---- Freeze and thaw --------------------------------------------------------------------------------------------- */
 
 static size_t sources_bytes(const thrum_graph *graph)
 {
@@ -472,8 +472,8 @@ int thrum__graph_prepare(thrum_graph *graph)
         return err;
     }
     thrum__log_drop(graph);
-    /* Release, with the acquire of those who begin a run without the lock (exec/queue.c): the first of them may come before the run of
-     * whoever froze the graph, which would be what tells them otherwise. */
+    /* Release, with the acquire of those who begin a run without the lock (exec/queue.c): the first of them may come
+     * before the run of whoever froze the graph, which would be what tells them otherwise. */
     atomic_fetch_or_explicit(&graph->state, THRUM__FROZEN, memory_order_release);
     return 0;
 }
@@ -520,7 +520,7 @@ int thrum_graph_thaw(thrum_graph *graph)
     return 0;
 }
 
-/* ---- Invariants --------------------------------------------------------------------------------------------------- */
+/* ---- Invariants -------------------------------------------------------------------------------------------------- */
 
 static bool words_agree(const thrum_graph *graph)
 {

@@ -22,7 +22,7 @@ static const char *graph_name(const thrum_graph *graph)
     return graph->names->graph;
 }
 
-/* ---- Errors ------------------------------------------------------------------------------------------------------- */
+/* ---- Errors ------------------------------------------------------------------------------------------------------ */
 
 int thrum__graph_fail(thrum_graph *graph, int code, const char *format, ...)
 {
@@ -72,7 +72,7 @@ const char *thrum__task_label(const thrum_task *task, char *room, size_t size)
     return room;
 }
 
-/* ---- Names -------------------------------------------------------------------------------------------------------- */
+/* ---- Names ------------------------------------------------------------------------------------------------------- */
 
 static thrum__names *names_new(const char *graph)
 {
@@ -154,7 +154,7 @@ const char *thrum_task_name(const thrum_task *task)
     return task ? thrum__names_task(thrum__chunk_of(task)->graph->names, thrum_task_number(task)) : "";
 }
 
-/* ---- Slabs -------------------------------------------------------------------------------------------------------- */
+/* ---- Slabs ------------------------------------------------------------------------------------------------------- */
 
 /* From two megabytes on in huge pages. */
 static bool slab_is_array(size_t bytes)
@@ -175,7 +175,7 @@ static void slab_free(const thrum__slab *slab)
         thrum__pages_free(slab->memory, slab->bytes);
 }
 
-/* ---- The graph ---------------------------------------------------------------------------------------------------- */
+/* ---- The graph --------------------------------------------------------------------------------------------------- */
 
 thrum_graph *thrum_graph_new(const char *name)
 {
@@ -241,7 +241,7 @@ int thrum_graph_free(thrum_graph *graph)
     return 0;
 }
 
-/* ---- Tasks -------------------------------------------------------------------------------------------------------- */
+/* ---- Tasks ------------------------------------------------------------------------------------------------------- */
 
 static const uint64_t most_tasks = UINT64_C(1) << 31;
 
@@ -362,8 +362,8 @@ thrum_task *thrum_scope_task_new(thrum_graph *graph, thrum_scope_fn *fn, void *a
     return task;
 }
 
-/* Sizes of rooms for arguments: of the first, the second and all further ones, which come in huge pages if the system has them.
- * What is larger than such a room has one of its own. */
+/* Sizes of rooms for arguments: of the first, the second and all further ones, which come in huge pages if the system
+ * has them. What is larger than such a room has one of its own. */
 enum { KEPT_FIRST = 1 << 12, KEPT_SECOND = 1 << 17, KEPT_FURTHER = 1 << 21 };
 
 static thrum__kept_room *kept_room_new(const thrum__kept_room *newest, size_t bytes)
@@ -535,8 +535,8 @@ thrum_task *thrum_placeholder_new(thrum_graph *graph)
     return thrum_task_new(graph, thrum__nothing, NULL);
 }
 
-/* Setting the work leaves the layout alone, so a frozen graph stays frozen; but not when weak edges become strong or the
- * other way round. */
+/* Setting the work leaves the layout alone, so a frozen graph stays frozen; but not when weak edges become strong or
+ * the other way round. */
 static int set_kind(thrum_task *task, uint32_t kind, bool has_fn, const char *what)
 {
     if (!task)
@@ -664,7 +664,7 @@ thrum_task *thrum__task_after(const thrum_graph *graph, const thrum_task *task)
     return number < graph->chunk_count ? thrum__chunk_tasks(graph->chunks[number]) : NULL;
 }
 
-/* ---- Edges -------------------------------------------------------------------------------------------------------- */
+/* ---- Edges ------------------------------------------------------------------------------------------------------- */
 
 void thrum__log_drop(thrum_graph *graph)
 {

@@ -5,25 +5,26 @@
  *
  * A task is a record of 32 bytes; what is rare (its name) lives elsewhere. Records sit in *chunks* of 1 MiB, aligned to
  * 1 MiB, so that a task's address leads to its chunk's head and from there to its graph. The head lies a little further
- * into the chunk from one chunk to the next: heads a megabyte apart would compete for the same few places in the caches,
- * and adding an edge needs two of them. Only what is touched of a chunk takes memory. Records never move. A task's *place*
- * is 32 bits: the chunk's number and the position among its tasks; places are what the edge log holds.
+ * into the chunk from one chunk to the next: heads a megabyte apart would compete for the same few places in the
+ * caches, and adding an edge needs two of them. Only what is touched of a chunk takes memory. Records never move. A
+ * task's *place* is 32 bits: the chunk's number and the position among its tasks; places are what the edge log holds.
  *
  * While building, edges are appended to the log of the chunk that they come from. Freezing counts them, lays out each
  * task's successors as consecutive words and drops the logs; thawing writes them anew from the lists. Until a graph is
- * frozen, `next` and `pending` are 0 and `strong` has the kind only. A word is the successor's address with flags in its
- * low five bits:
+ * frozen, `next` and `pending` are 0 and `strong` has the kind only. A word is the successor's address with flags in
+ * its low five bits:
  *
  *   THRUM__LAST  the list ends here
  *   THRUM__SOLE  the successor has this one predecessor only: it is ready at once and its counter is not used
  *   THRUM__NEAR  of the list's members this one is nearest in memory to the task: the one to run next if it is ready
  *
- * A task with exactly one successor has the word itself in its record (flag THRUM__ONE) and no list. The address of a list
- * all of whose words are SOLE has that flag too; that of a list with special tasks among its members has THRUM__SPECIAL_IN instead.
+ * A task with exactly one successor has the word itself in its record (flag THRUM__ONE) and no list. The address of a
+ * list all of whose words are SOLE has that flag too; that of a list with special tasks among its members has
+ * THRUM__SPECIAL_IN instead.
  *
  * Invariants of a frozen graph (thrum__graph_check):
- *   1. strong = number of words that lead to the task from others than conditions; pending = strong while no run is under
- *      way. Words that part from a condition are weak: WEAK_IN is set where one leads.
+ *   1. strong = number of words that lead to the task from others than conditions; pending = strong while no run is
+ *      under way. Words that part from a condition are weak: WEAK_IN is set where one leads.
  *   2. A word is flagged SOLE exactly if its task's strong is 1.
  *   3. sources holds the tasks with strong = 0 and without WEAK_IN, in the order of creation, or of their priorities if
  *      there are such; in a graph without edges or priorities, where that is every task, it is NULL.
@@ -54,9 +55,9 @@ enum {
         THRUM__CHUNK_SHIFTS * 2, /* places that are no tasks: those before the head, the head's, the last */
 };
 
-/* The kind of a task is in the top bits of `strong`: all but plain functions have the sign bit. Below it, whether the task
- * is special (it has terms: model/terms.h; then it has the sign bit too), whether a condition has an edge to it, and the
- * number of its strong predecessors. */
+/* The kind of a task is in the top bits of `strong`: all but plain functions have the sign bit. Below it, whether the
+ * task is special (it has terms: model/terms.h; then it has the sign bit too), whether a condition has an edge to it,
+ * and the number of its strong predecessors. */
 #define THRUM__SLOW UINT32_C(0x80000000)
 #define THRUM__KIND_MASK UINT32_C(0xf0000000)
 #define THRUM__IS_SCOPE UINT32_C(0x90000000)
@@ -169,9 +170,9 @@ struct thrum_graph {
     } line;
 };
 
-/* What a graph owns besides its tasks: an argument that is copied with the graph and freed with it. `counted` is told: +1 for a
- * copy, -1 for one that goes. `rest` is how much more belongs to it that is seldom looked at. NULL without memory. The content is
- * the caller's to write; no pointers into itself. It begins 8 bytes into a cache line. */
+/* What a graph owns besides its tasks: an argument that is copied with the graph and freed with it. `counted` is told:
+ * +1 for a copy, -1 for one that goes. `rest` is how much more belongs to it that is seldom looked at. NULL without
+ * memory. The content is the caller's to write; no pointers into itself. It begins 8 bytes into a cache line. */
 typedef void thrum__kept_fn(void *bytes, int by);
 void *thrum__graph_keep_room(thrum_graph *graph, size_t size, size_t rest, thrum__kept_fn *counted);
 /* That rest, aligned to 16. */
@@ -249,7 +250,8 @@ static inline const uintptr_t *thrum__successors(const thrum_task *task, uintptr
     return one;
 }
 
-/* The task with this number; the tasks after it are its neighbours in memory up to the chunk's end, *run of them with it. */
+/* The task with this number; the tasks after it are its neighbours in memory up to the chunk's end, *run of them with
+ * it. */
 static inline thrum_task *thrum__task_number_at(const thrum_graph *graph, uint64_t number, size_t *run)
 {
     enum { PER_CHUNK = THRUM__CHUNK_PLACES - THRUM__CHUNK_HEAD };
@@ -262,18 +264,18 @@ thrum_task *thrum__task_first(const thrum_graph *graph);
 thrum_task *thrum__task_after(const thrum_graph *graph, const thrum_task *task);
 uint64_t thrum__task_count(const thrum_graph *graph);
 
-/* Copies the calls of a frozen graph, which nobody else looks at meanwhile, if it has nothing but calls and there is memory. And
- * forgets them: they are not what they were. */
+/* Copies the calls of a frozen graph, which nobody else looks at meanwhile, if it has nothing but calls and there is
+ * memory. And forgets them: they are not what they were. */
 void thrum__calls_make(thrum_graph *graph);
 void thrum__calls_drop(thrum_graph *graph);
 
-/* Whether a frozen graph, which nobody else looks at meanwhile, can be run in the order of its tasks' creation (line.c); and
- * forgets it: tasks are not what they were. */
+/* Whether a frozen graph, which nobody else looks at meanwhile, can be run in the order of its tasks' creation
+ * (line.c); and forgets it: tasks are not what they were. */
 bool thrum__line_possible(thrum_graph *graph);
 void thrum__line_drop(thrum_graph *graph);
-/* The first `begun` tasks, at least one, have run in line, the last of them perhaps not to its end, and none of their successors
- * has been told. Makes counters what they would be if all but that last one had completed. Those of the rest that are ready
- * are in line.rest then: how many. */
+/* The first `begun` tasks, at least one, have run in line, the last of them perhaps not to its end, and none of their
+ * successors has been told. Makes counters what they would be if all but that last one had completed. Those of the rest
+ * that are ready are in line.rest then: how many. */
 size_t thrum__line_break(thrum_graph *graph, uint64_t begun);
 
 /* "'name'" or "task 5 of graph 'g'", for messages. */
@@ -289,9 +291,9 @@ int thrum__graph_find_race(const thrum_graph *graph, char **text);
 /* For thrum_message. Not a sticky error: the graph can be run again. Any thread. */
 void thrum__graph_keep_message(thrum_graph *graph, const char *text);
 
-/* A scope task for `what`, a building call, whose argument is a copy of `size` bytes that lives as long as the graph. With
- * `err`, the caller found an argument wrong and has said so in the thread's last sentence: the graph keeps it, and there is
- * no task. */
+/* A scope task for `what`, a building call, whose argument is a copy of `size` bytes that lives as long as the graph.
+ * With `err`, the caller found an argument wrong and has said so in the thread's last sentence: the graph keeps it, and
+ * there is no task. */
 thrum_task *thrum__scope_task_copy(thrum_graph *graph, const char *what, int err, thrum_scope_fn *fn, const void *arg,
                                    size_t size);
 

@@ -31,8 +31,8 @@ typedef struct thrum__slab {
     size_t bytes;
 } thrum__slab;
 
-/* An argument that the graph owns. Of those that are counted, which are run by the thousand, what a run needs lies side by side
- * in rooms of their own, and this, with what a run does not need, elsewhere. */
+/* An argument that the graph owns. Of those that are counted, which are run by the thousand, what a run needs lies side
+ * by side in rooms of their own, and this, with what a run does not need, elsewhere. */
 typedef struct thrum__kept {
     struct thrum__kept *older;
     size_t size, rest_size;

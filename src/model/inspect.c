@@ -55,7 +55,7 @@ int thrum_graph_visit(thrum_graph *graph, thrum_visit_fn *visit, void *arg)
     return 0;
 }
 
-/* ---- Measuring ---------------------------------------------------------------------------------------------------- */
+/* ---- Measuring --------------------------------------------------------------------------------------------------- */
 
 /* For each task: the longest way to it, itself included. `missing` counts predecessors not yet seen: the tasks' own
  * counters are left alone, so that measuring does not disturb a run. */

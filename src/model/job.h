@@ -2,8 +2,8 @@
  *
  * A job: one codelet task, of a flow or of a graph, on its way from being ready to having ended.
  *
- * It begins with the record that deques carry (model/graph.h), so that built-in stealing runs it as any other task. Where the
- * executor has a policy, the job goes through exec/place.h instead.
+ * It begins with the record that deques carry (model/graph.h), so that built-in stealing runs it as any other task.
+ * Where the executor has a policy, the job goes through exec/place.h instead.
  */
 #ifndef THRUM_MODEL_JOB_H
 #define THRUM_MODEL_JOB_H
@@ -22,7 +22,8 @@ enum thrum__job_kind {
 struct thrum__job;
 struct thrum__at_once;
 
-/* Somebody waits for a job to end. The word names the access in whose record the next one of the list is (model/order.h):
+/* Somebody waits for a job to end. The word names the access in whose record the next one of the list is
+ * (model/order.h):
  *   the waiting one's own,        its job waits;
  *   or, with THRUM__OUT, that of the job which is waited for, and its `follower` waits. */
 typedef uintptr_t thrum__edge;
@@ -47,16 +48,16 @@ typedef struct thrum__job_owner {
     thrum_executor *ex;
     thrum__root *root; /* where its errors go, and whether it is cancelled; changes only while it has no jobs */
     void *run;         /* a thrum__run, for built-in stealing */
-    /* How long its jobs take (sched/at_once.h); NULL: nobody asks. Written by whoever inserts, read by whoever runs jobs: relaxed,
-     * what it points to is there as long as there are jobs. */
+    /* How long its jobs take (sched/at_once.h); NULL: nobody asks. Written by whoever inserts, read by whoever runs
+     * jobs: relaxed, what it points to is there as long as there are jobs. */
     _Atomic(struct thrum__at_once *) times;
     /* The job's work is done, or was left out; nobody touches it any more but the owner. Called once, by any thread. */
     void (*ended)(struct thrum__job *job);
 } thrum__job_owner;
 
-/* What is touched of every job is a cache line, and less than one for each access: jobs are inserted by one core and run by another, and
- * each line goes from the one to the other and back, or to memory and back if kernels need the caches. What most jobs do not need is
- * behind the accesses (thrum__job_rest). */
+/* What is touched of every job is a cache line, and less than one for each access: jobs are inserted by one core and
+ * run by another, and each line goes from the one to the other and back, or to memory and back if kernels need the
+ * caches. What most jobs do not need is behind the accesses (thrum__job_rest). */
 typedef struct thrum__job {
     thrum_task task;              /* first. `pending` counts what it waits for; `next`: see thrum__job_number */
     _Atomic(thrum__edge) waiters; /* those that wait for it, or THRUM__ENDED: see model/order.h */
@@ -91,8 +92,8 @@ typedef struct thrum__job_rest {
     thrum__job *next; /* in lists of whoever has it */
 } thrum__job_rest;
 
-/* Where jobs lie side by side in a flow's memory, `next` says of each how large it is, in units of 64 bytes, and above 32 bits which one
- * of the flow's it is; that wraps around. */
+/* Where jobs lie side by side in a flow's memory, `next` says of each how large it is, in units of 64 bytes, and above
+ * 32 bits which one of the flow's it is; that wraps around. */
 enum { THRUM__JOB_UNIT = 64, THRUM__JOB_NUMBER_SHIFT = 32 };
 
 static inline uint32_t thrum__job_number(const thrum__job *job)

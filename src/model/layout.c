@@ -10,7 +10,7 @@
 
 enum { PART_ALIGN = 64 }; /* of the three parts of packed CSR */
 
-/* ---- Checking ----------------------------------------------------------------------------------------------------- */
+/* ---- Checking ---------------------------------------------------------------------------------------------------- */
 
 enum { ARGUMENT_NAME = 24 };
 
@@ -92,7 +92,7 @@ int thrum__shape_check(const thrum__shape *shape, bool packed, const char *what)
     return err || packed ? err : check_strides(shape, what);
 }
 
-/* ---- Sizes -------------------------------------------------------------------------------------------------------- */
+/* ---- Sizes ------------------------------------------------------------------------------------------------------- */
 
 int thrum__data_shape(thrum_data *data, const thrum__shape *shape, bool packed)
 {
@@ -172,7 +172,7 @@ void thrum__data_packed_buffer(const thrum_data *data, void *ptr, int node, thru
     }
 }
 
-/* ---- Copies ------------------------------------------------------------------------------------------------------- */
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
 /* A dimension of a copy: how often, and the steps on both sides in bytes. */
 struct level {
@@ -292,7 +292,7 @@ int thrum__data_copies(const thrum_data *data, void *to, bool to_packed, const v
     return copy_levels(&levels, to, from, each, ctx);
 }
 
-/* ---- Shapes as numbers -------------------------------------------------------------------------------------------- */
+/* ---- Shapes as numbers ------------------------------------------------------------------------------------------- */
 
 /* Kept in files: the same in every process. */
 static uint64_t mix(uint64_t hash, uint64_t value)

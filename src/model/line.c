@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Graphs in line. Where no edge leads from a younger task to an older one, the order of creation is one in which the tasks can be
- * run. One worker that runs them so needs neither counters nor lists, and finds records where the processor expects them; what
- * was recorded from a flow is of that kind. Counters are not touched, so that a line which ends leaves the graph as it was. One
- * that is broken off, since others want a part of it, sets right the counters of the rest.
+ * Graphs in line. Where no edge leads from a younger task to an older one, the order of creation is one in which the
+ * tasks can be run. One worker that runs them so needs neither counters nor lists, and finds records where the
+ * processor expects them; what was recorded from a flow is of that kind. Counters are not touched, so that a line which
+ * ends leaves the graph as it was. One that is broken off, since others want a part of it, sets right the counters of
+ * the rest.
  */
 #include "base/alloc.h"
 #include "model/graph.h"

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* ---- Edges -------------------------------------------------------------------------------------------------------- */
+/* ---- Edges ------------------------------------------------------------------------------------------------------- */
 
 typedef struct thrum__nexts {
     size_t count, capacity;
@@ -178,7 +178,7 @@ void thrum__nexts_visit(const thrum_graph *graph, void (*visit)(int64_t from, in
         visit((int64_t)edges[i].from, (int64_t)edges[i].to, arg);
 }
 
-/* ---- Lanes -------------------------------------------------------------------------------------------------------- */
+/* ---- Lanes ------------------------------------------------------------------------------------------------------- */
 
 typedef void edge_fn(const thrum__lanes *lanes, uint32_t from, uint32_t to);
 
@@ -232,8 +232,8 @@ static void put_next_credit(const thrum__lanes *lanes, uint32_t from, uint32_t t
     put_link(lanes, to, from, THRUM__LINK_NEXT_CREDIT);
 }
 
-/* Successors come before credits in each lane's links: who waits for a result goes before who may overwrite one. While links
- * are put, a lane's `links` is where its next one goes; in the end that is where the following lane's begin. */
+/* Successors come before credits in each lane's links: who waits for a result goes before who may overwrite one. While
+ * links are put, a lane's `links` is where its next one goes; in the end that is where the following lane's begin. */
 static void put_links(const thrum_graph *graph)
 {
     const thrum__lanes *lanes = graph->lanes;
@@ -334,8 +334,8 @@ static void add_to_slot(thrum__lane *lane, uint32_t slot)
     atomic_store_explicit(&lane->missing[slot], missing + 1, memory_order_relaxed);
 }
 
-/* Of the first K firings all but the first wait for next predecessors; only the last of them waits for a credit: that of
- * firing K - 1 - (K - 1) = 0 of a next successor. */
+/* Of the first K firings all but the first wait for next predecessors; only the last of them waits for a credit: that
+ * of firing K - 1 - (K - 1) = 0 of a next successor. */
 static void begin_next(const thrum__lanes *lanes, uint32_t from, uint32_t to)
 {
     for (uint32_t slot = 1; slot < lanes->depth; slot++)

@@ -2,8 +2,8 @@
  *
  * Iteration distance as data: edges into the next iteration, and the lanes by which pipelined runs count.
  *
- * A *firing* is one task in one iteration. In a pipelined run several iterations are under way, so a task has K counters,
- * K being the graph's depth: slot j % K counts what firing j still waits for. Firing j of a task waits for
+ * A *firing* is one task in one iteration. In a pipelined run several iterations are under way, so a task has K
+ * counters, K being the graph's depth: slot j % K counts what firing j still waits for. Firing j of a task waits for
  *
  *   - firing j of each strong predecessor,
  *   - firing j - 1 of each task that has a next edge to it,
@@ -11,18 +11,18 @@
  *   - firing j - K of each strong successor, and firing j - (K - 1) of each task that it has a next edge to: these are
  *     credits, which say that the slot it will arrive at there is free.
  *
- * The other way round, a task that has completed firing i arrives at slot i of its strong successors, slot i + 1 of its next
- * successors and of its own, slot i + K of its strong predecessors and slot i + K - 1 of its next predecessors. Modulo K
- * these are i, i + 1, i + 1, i and i - 1. A *link* is one such arrival; a task's *lane* has its counters, the firing that it
- * is at, and its links.
+ * The other way round, a task that has completed firing i arrives at slot i of its strong successors, slot i + 1 of its
+ * next successors and of its own, slot i + K of its strong predecessors and slot i + K - 1 of its next predecessors.
+ * Modulo K these are i, i + 1, i + 1, i and i - 1. A *link* is one such arrival; a task's *lane* has its counters, the
+ * firing that it is at, and its links.
  *
- * Nothing waits for ever: let a firing's rank be its iteration first, and in that its place in an order of the tasks that
- * goes along all strong edges (there is one, as strong edges have no cycle). A strong predecessor's firing has a lower rank,
- * and everything else that a firing waits for is of an earlier iteration, since K >= 2. So of all firings that have not been
- * done the one with the lowest rank waits for none.
+ * Nothing waits for ever: let a firing's rank be its iteration first, and in that its place in an order of the tasks
+ * that goes along all strong edges (there is one, as strong edges have no cycle). A strong predecessor's firing has a
+ * lower rank, and everything else that a firing waits for is of an earlier iteration, since K >= 2. So of all firings
+ * that have not been done the one with the lowest rank waits for none.
  *
- * Lanes are made at the first pipelined run of a frozen graph, under the graph's lock, and stay until the graph is thawed or
- * gets another next edge or depth.
+ * Lanes are made at the first pipelined run of a frozen graph, under the graph's lock, and stay until the graph is
+ * thawed or gets another next edge or depth.
  */
 #ifndef THRUM_MODEL_NEXT_H
 #define THRUM_MODEL_NEXT_H
@@ -31,7 +31,8 @@
 
 enum { THRUM__DEPTH_DEFAULT = 2 };
 
-/* What completing a task means to the other end of a link, in the two low bits of the link; the other end's lane is above. */
+/* What completing a task means to the other end of a link, in the two low bits of the link; the other end's lane is
+ * above. */
 enum thrum__link_kind {
     THRUM__LINK_STRONG,        /* to a strong successor: slot i */
     THRUM__LINK_NEXT,          /* to the next iteration: slot i + 1 */
@@ -41,8 +42,8 @@ enum thrum__link_kind {
     THRUM__LINK_KINDS = 1 << THRUM__LINK_BITS,
 };
 
-/* Of one task. All but the counters is written by whoever makes a firing ready, and read by whoever runs it: one at a time,
- * as a firing waits for the task's previous one. */
+/* Of one task. All but the counters is written by whoever makes a firing ready, and read by whoever runs it: one at a
+ * time, as a firing waits for the task's previous one. */
 typedef struct thrum__lane {
     uint64_t iteration; /* the firing that is ready, runs or was the last to run; UINT64_MAX before the first */
     uint32_t full;      /* what a firing waits for */

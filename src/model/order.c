@@ -13,7 +13,7 @@ static thrum__job *job_of(const thrum__access *access)
     return (thrum__job *)((uintptr_t)(access - access->number) - offsetof(thrum__job, access));
 }
 
-/* ---- Edges -------------------------------------------------------------------------------------------------------- */
+/* ---- Edges ------------------------------------------------------------------------------------------------------- */
 
 static bool has_ended(const thrum__job *job)
 {
@@ -67,7 +67,7 @@ static void wait_for_members(insertion *i, thrum__access **list)
     *list = NULL;
 }
 
-/* ---- Fronts ------------------------------------------------------------------------------------------------------- */
+/* ---- Fronts ------------------------------------------------------------------------------------------------------ */
 
 static void drop_list(thrum__access **list)
 {
@@ -166,8 +166,8 @@ bool thrum__order_insert(thrum__job *job, thrum__foreign_fn *foreign)
     return insert_from(job, 0, foreign);
 }
 
-/* An access that has nothing to wait for: what insert_access would do with it. False: it may have, or changes more than that. What has
- * ended is forgotten, so that whoever comes next does not have to look at it again. */
+/* An access that has nothing to wait for: what insert_access would do with it. False: it may have, or changes more than
+ * that. What has ended is forgotten, so that whoever comes next does not have to look at it again. */
 static inline bool insert_quiet(thrum__access *access)
 {
     thrum__front *front = &access->data->front;
@@ -197,9 +197,10 @@ bool thrum__order_insert_plain(thrum__job *job, thrum__foreign_fn *foreign)
     return quiet == job->count || insert_from(job, quiet, foreign);
 }
 
-/* ---- Ending ------------------------------------------------------------------------------------------------------- */
+/* ---- Ending ------------------------------------------------------------------------------------------------------ */
 
-/* Whoever has the lock for nothing ends a job with it: nobody adds an edge meanwhile, so there is nothing to exchange. */
+/* Whoever has the lock for nothing ends a job with it: nobody adds an edge meanwhile, so there is nothing to
+ * exchange. */
 static thrum__edge take_waiters(thrum__job *job, thrum__favour *lock)
 {
     if (!thrum__favour_enter(lock))
@@ -226,8 +227,9 @@ static thrum__job *follow(thrum__edge *edge)
     return out ? access->follower : job_of(access);
 }
 
-/* What waits is mostly what the worker does next, and was written by another core. Taking the list has to wait until what the job's kernel
- * has stored is in the caches: meanwhile those lines can come. Relaxed: nothing is read through it. */
+/* What waits is mostly what the worker does next, and was written by another core. Taking the list has to wait until
+ * what the job's kernel has stored is in the caches: meanwhile those lines can come. Relaxed: nothing is read through
+ * it. */
 static void prefetch_waiter(const thrum__job *job)
 {
     thrum__edge edge = atomic_load_explicit(&job->waiters, memory_order_relaxed);
@@ -307,7 +309,7 @@ void thrum__order_forget_access(thrum__access *access)
     }
 }
 
-/* ---- Commuting ---------------------------------------------------------------------------------------------------- */
+/* ---- Commuting --------------------------------------------------------------------------------------------------- */
 
 /* All or none, so that two jobs never hold what the other wants. */
 static thrum_data *taken_by_others_locked(const thrum__job *job)

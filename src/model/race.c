@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The search for races between a condition and other predecessors of a task: the second pitfall of figure 10 in "Taskflow"
- * (Huang, Lin, Lin and Lin, TPDS 2022).
+ * The search for races between a condition and other predecessors of a task: the second pitfall of figure 10 in
+ * "Taskflow" (Huang, Lin, Lin and Lin, TPDS 2022).
  *
- * A task t that waits for others and to which a condition c has an edge is suspect if c can be reached from the beginning
- * without passing t. Then c may name t before, while or after the others make it ready. If every way to c leads through t,
- * the edge is a loop back to a task that has run.
+ * A task t that waits for others and to which a condition c has an edge is suspect if c can be reached from the
+ * beginning without passing t. Then c may name t before, while or after the others make it ready. If every way to c
+ * leads through t, the edge is a loop back to a task that has run.
  */
 #include "model/graph_int.h"
 

@@ -2,8 +2,9 @@
  *
  * Reductions: private copies of a handle, one for each worker that adds to it.
  *
- * A copy is a handle of its own, like the one it is a copy of, made when a worker first needs it and kept for the next group of
- * reducing tasks. While a group is under way a copy belongs to its worker; combining begins when the group has ended.
+ * A copy is a handle of its own, like the one it is a copy of, made when a worker first needs it and kept for the next
+ * group of reducing tasks. While a group is under way a copy belongs to its worker; combining begins when the group has
+ * ended.
  */
 #ifndef THRUM_MODEL_REDUCTION_H
 #define THRUM_MODEL_REDUCTION_H
@@ -21,14 +22,14 @@ typedef struct thrum__reduction {
     thrum__lock lock; /* the list; an entry's `begun` is its worker's, then the combining task's */
     thrum__private **copies;
     size_t count, room;
-    bool
-        begun_by_graph; /* copies may hold something of a run that failed. Graphs and flows do not use it at the same time */
+    bool begun_by_graph; /* copies may hold something of a run that failed; graphs and flows take turns with it */
 } thrum__reduction;
 
 /* No copy holds anything. None is in use. */
 void thrum__reduction_reset(thrum__reduction *reduction);
 
-/* The worker's copy of the handle: made if it has none. NULL without memory. Any thread, for different workers at once. */
+/* The worker's copy of the handle: made if it has none. NULL without memory. Any thread, for different workers at
+ * once. */
 thrum__private *thrum__reduction_copy(thrum_data *data, int worker);
 
 /* The handle can be reduced into from now on: 0 or THRUM_ENOMEM. Copies that are there already are kept. */

@@ -12,7 +12,7 @@
 thrum__lock thrum__semaphores_lock;
 thrum_semaphore *thrum__semaphores;
 
-/* ---- Their lives -------------------------------------------------------------------------------------------------- */
+/* ---- Their lives ------------------------------------------------------------------------------------------------- */
 
 static void register_new(thrum_semaphore *semaphore)
 {
@@ -97,7 +97,7 @@ uint64_t thrum_semaphore_tokens(const thrum_semaphore *semaphore)
     return semaphore ? atomic_load_explicit(&semaphore->free, memory_order_relaxed) : 0;
 }
 
-/* ---- Forks -------------------------------------------------------------------------------------------------------- */
+/* ---- Forks ------------------------------------------------------------------------------------------------------- */
 
 void thrum__semaphores_before_fork(void)
 {
@@ -120,7 +120,7 @@ void thrum__semaphores_in_child(void)
     thrum__lock_give(&thrum__semaphores_lock);
 }
 
-/* ---- A graph's uses ----------------------------------------------------------------------------------------------- */
+/* ---- A graph's uses ---------------------------------------------------------------------------------------------- */
 
 static size_t slot_of(const thrum__terms_table *table, const thrum_semaphore *semaphore)
 {
@@ -178,7 +178,7 @@ void thrum__uses_drop(thrum__terms_table *table)
     thrum__free(table->use_slots);
 }
 
-/* ---- A task's lists ----------------------------------------------------------------------------------------------- */
+/* ---- A task's lists ---------------------------------------------------------------------------------------------- */
 
 /* The line of the list that is about this use; a new one, of no tokens, if there is none yet. NULL without memory. */
 static thrum__demand *demand_of(thrum__demand **list, size_t *count, thrum__use *use)
@@ -225,7 +225,8 @@ void thrum__demands_drop(thrum__terms *terms)
     thrum__free(terms->releases);
 }
 
-/* The terms of the task, and the graph's use of the semaphore: for the building call `what`. NULL: the error is kept. */
+/* The terms of the task, and the graph's use of the semaphore: for the building call `what`. NULL: the error is
+ * kept. */
 static thrum__use *begin_listing(thrum_task *task, thrum_semaphore *semaphore, const char *what, thrum__terms **terms)
 {
     char room[80];

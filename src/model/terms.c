@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- The table ---------------------------------------------------------------------------------------------------- */
+/* ---- The table --------------------------------------------------------------------------------------------------- */
 
 thrum__terms_table *thrum__terms_table_of(thrum_graph *graph)
 {
@@ -97,7 +97,7 @@ int thrum__terms_copy(const thrum_task *task, thrum_task *copy)
     return thrum__demands_copy(from, to);
 }
 
-/* ---- Freezing ----------------------------------------------------------------------------------------------------- */
+/* ---- Freezing ---------------------------------------------------------------------------------------------------- */
 
 static bool has_special_successor(const thrum_task *task)
 {
@@ -231,7 +231,7 @@ int thrum__terms_check(const thrum_graph *graph, const int *workers, int domains
     return 0;
 }
 
-/* ---- Building ----------------------------------------------------------------------------------------------------- */
+/* ---- Building ---------------------------------------------------------------------------------------------------- */
 
 int thrum_task_set_priority(thrum_task *task, enum thrum_priority priority)
 {

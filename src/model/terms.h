@@ -25,8 +25,8 @@ typedef struct thrum__post {
     struct thrum__post *child; /* of those: a heap */
 } thrum__post;
 
-/* AWAY: it is in a list. BACK: it has been taken out, and its worker decides whether it may begin. In the bits above, how
- * often it has become ready again meanwhile. */
+/* AWAY: it is in a list. BACK: it has been taken out, and its worker decides whether it may begin. In the bits above,
+ * how often it has become ready again meanwhile. */
 enum thrum__post_state { THRUM__NOT_POSTED, THRUM__AWAY, THRUM__BACK, THRUM__POST_STATE = 3, THRUM__ONCE_MORE = 4 };
 
 typedef struct thrum__terms {
@@ -65,8 +65,8 @@ static inline bool thrum__has_priorities(const thrum_graph *graph)
     return graph->terms && graph->terms->priorities;
 }
 
-/* The task's terms, to be changed, for the building call `what`: new ones if it had none. NULL: the graph or the thread has
- * the error. Thaws the graph. */
+/* The task's terms, to be changed, for the building call `what`: new ones if it had none. NULL: the graph or the thread
+ * has the error. Thaws the graph. */
 thrum__terms *thrum__terms_change(thrum_task *task, const char *what);
 
 void thrum__terms_drop(thrum_graph *graph);
@@ -80,8 +80,8 @@ int thrum__terms_copy(const thrum_task *task, thrum_task *copy);
 /* For freezing: flags lists that have special members, and puts sources in the order of their priorities. */
 int thrum__terms_lay_out(thrum_graph *graph);
 
-/* The sentence for a graph that is to run where there are fewer workers (of each domain) or domains than its tasks are pinned
- * to; 0. */
+/* The sentence for a graph that is to run where there are fewer workers (of each domain) or domains than its tasks are
+ * pinned to; 0. */
 int thrum__terms_check(const thrum_graph *graph, const int *workers, int domains);
 
 #endif

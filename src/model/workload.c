@@ -14,7 +14,7 @@
 
 static const unsigned all_archs = (1u << THRUM_ARCHS) - 1;
 
-/* ---- The whole ---------------------------------------------------------------------------------------------------- */
+/* ---- The whole --------------------------------------------------------------------------------------------------- */
 
 thrum_workload *thrum_workload_new(const char *name)
 {
@@ -71,7 +71,7 @@ bool thrum__wl_grow(void **array, size_t *room, size_t count, size_t more, size_
     return true;
 }
 
-/* ---- Words for messages ------------------------------------------------------------------------------------------- */
+/* ---- Words for messages ------------------------------------------------------------------------------------------ */
 
 static const char *task_name(const thrum_workload *workload, int task)
 {
@@ -115,7 +115,7 @@ static int too_many(const char *things)
     return thrum__fault(THRUM_ELIMIT, "more than %d %s", INT_MAX - 1, things);
 }
 
-/* ---- Codelets and data -------------------------------------------------------------------------------------------- */
+/* ---- Codelets and data ------------------------------------------------------------------------------------------- */
 
 static int find_codelet(const thrum_workload *workload, const char *name, unsigned archs)
 {
@@ -163,7 +163,7 @@ int thrum_workload_add_data(thrum_workload *workload, const char *name, size_t b
     return workload->data_count++;
 }
 
-/* ---- Tasks -------------------------------------------------------------------------------------------------------- */
+/* ---- Tasks ------------------------------------------------------------------------------------------------------- */
 
 static bool is_amount(double number)
 {
@@ -300,7 +300,7 @@ int thrum_workload_add_edge(thrum_workload *workload, int before, int after)
     return 0;
 }
 
-/* ---- Looking ------------------------------------------------------------------------------------------------------ */
+/* ---- Looking ----------------------------------------------------------------------------------------------------- */
 
 int thrum_workload_check(const thrum_workload *workload)
 {

@@ -63,8 +63,10 @@ const char *thrum__wl_data_text(const thrum_workload *workload, int data, char t
 /* Room for `more` entries behind `count`, of `size` bytes each, in an array of the workload: false without memory. */
 bool thrum__wl_grow(void **array, size_t *room, size_t count, size_t more, size_t size);
 
-/* All edges, those that follow from accesses too, each pair once: the tasks after task i are after[first[i]] to after[first[i + 1]
- * - 1], in the order of their numbers; waits[i] is how many i waits for. Commuting tasks have no edges among each other. */
+/* All edges, those that follow from accesses too, each pair once: the tasks after task i are after[first[i]] to
+ * after[first[i + 1]
+ * - 1], in the order of their numbers; waits[i] is how many i waits for. Commuting tasks have no edges among each
+ *   other. */
 typedef struct thrum__wl_order {
     size_t *first; /* tasks + 1 */
     int *after;

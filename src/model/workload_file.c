@@ -20,7 +20,7 @@ const char *const thrum__wl_mode_keys[THRUM_MODE_COMMUTE + 1] = {
     [THRUM_MODE_REDUX] = "redux", [THRUM_MODE_COMMUTE] = "commute",
 };
 
-/* ---- Names -------------------------------------------------------------------------------------------------------- */
+/* ---- Names ------------------------------------------------------------------------------------------------------- */
 
 bool thrum__wl_is_plain(const char *name)
 {
@@ -79,7 +79,7 @@ void thrum__wl_names_drop(thrum__wl_names *names)
     *names = (thrum__wl_names){0};
 }
 
-/* ---- Numbers ------------------------------------------------------------------------------------------------------ */
+/* ---- Numbers ----------------------------------------------------------------------------------------------------- */
 
 void thrum__wl_locale_begin(thrum__wl_locale *locale)
 {
@@ -107,7 +107,7 @@ static void write_number(FILE *out, const char *key, double number)
     fprintf(out, " %s=%s", key, text);
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------------------------ */
+/* ---- Writing ----------------------------------------------------------------------------------------------------- */
 
 typedef struct writer {
     const thrum_workload *workload;

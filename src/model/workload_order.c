@@ -2,10 +2,10 @@
  *
  * Which tasks of a workload wait for which.
  *
- * Tasks are gone through in the order of their numbers. Of each piece of data two groups are known: the newest, of tasks that do
- * not wait for each other (readers, commuters, reducers, or one writer), and the one before it. A task that joins the newest group
- * waits for the one before; any other waits for the newest, and begins a group of its own. What an older group would add follows
- * from that.
+ * Tasks are gone through in the order of their numbers. Of each piece of data two groups are known: the newest, of
+ * tasks that do not wait for each other (readers, commuters, reducers, or one writer), and the one before it. A task
+ * that joins the newest group waits for the one before; any other waits for the newest, and begins a group of its own.
+ * What an older group would add follows from that.
  */
 #include "model/workload.h"
 
@@ -53,7 +53,7 @@ static const char *place_of(const thrum_workload *workload, int line, char text[
     return text;
 }
 
-/* ---- Whom a task waits for ---------------------------------------------------------------------------------------- */
+/* ---- Whom a task waits for --------------------------------------------------------------------------------------- */
 
 static int wait_for(maker *m, int task, int before)
 {
@@ -129,7 +129,7 @@ static int order_task(maker *m, int task)
     return err;
 }
 
-/* ---- Memory of the maker ------------------------------------------------------------------------------------------ */
+/* ---- Memory of the maker ----------------------------------------------------------------------------------------- */
 
 static void *array_of(size_t count, size_t size)
 {
@@ -178,7 +178,7 @@ static void sort_given(maker *m)
         m->sorted[m->given[workload->edges[i].after + 1]++] = i;
 }
 
-/* ---- Lists of those who wait -------------------------------------------------------------------------------------- */
+/* ---- Lists of those who wait ------------------------------------------------------------------------------------- */
 
 /* Tasks come in the order of their numbers, so each list is in that order. */
 static int turn_around(const maker *m, thrum__wl_order *order)
@@ -202,7 +202,7 @@ static int turn_around(const maker *m, thrum__wl_order *order)
     return 0;
 }
 
-/* ---- The sequence ------------------------------------------------------------------------------------------------- */
+/* ---- The sequence ------------------------------------------------------------------------------------------------ */
 
 /* A heap of tasks that are ready, the one with the smallest number on top. */
 static void heap_add(int *heap, int count, int task)
@@ -227,7 +227,8 @@ static int heap_take(int *heap, int count)
     return top;
 }
 
-/* How many tasks come into the sequence; those in a circle, and those behind one, do not. `missing` has what they wait for still. */
+/* How many tasks come into the sequence; those in a circle, and those behind one, do not. `missing` has what they wait
+ * for still. */
 static int put_in_sequence(thrum__wl_order *order, int tasks, int *missing, int *heap)
 {
     int ready = 0, done = 0;
@@ -263,7 +264,8 @@ static int line_of_edge(const maker *m, int before, int after)
     return 0;
 }
 
-/* "task 1 'a' waits for task 2 'b', that for task 1 'a'": the circle in which `start` is; where it is long, a part of it. */
+/* "task 1 'a' waits for task 2 'b', that for task 1 'a'": the circle in which `start` is; where it is long, a part of
+ * it. */
 static void describe_circle(const maker *m, const int *missing, int start, char *text, size_t size)
 {
     enum { NAMED = 4 };
@@ -296,7 +298,8 @@ static int line_in_circle(const maker *m, const int *missing, int start)
     return line;
 }
 
-/* Whoever is stuck waits for one that is stuck: going that way, some task comes a second time. `seen` is free to use. */
+/* Whoever is stuck waits for one that is stuck: going that way, some task comes a second time. `seen` is free to
+ * use. */
 static int circle_error(const maker *m, const int *missing, int *seen)
 {
     char text[8 * (THRUM__WL_TEXT + 16)], place[THRUM__WL_TEXT];
@@ -329,7 +332,7 @@ static int make_sequence(const maker *m, thrum__wl_order *order)
     return err;
 }
 
-/* ---- All of it ---------------------------------------------------------------------------------------------------- */
+/* ---- All of it --------------------------------------------------------------------------------------------------- */
 
 static int make(maker *m, thrum__wl_order *order)
 {

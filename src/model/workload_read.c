@@ -49,7 +49,7 @@ static int no_memory(const reader *r)
     return thrum__fault(THRUM_ENOMEM, "no memory to read %.100s", r->path);
 }
 
-/* ---- Words -------------------------------------------------------------------------------------------------------- */
+/* ---- Words ------------------------------------------------------------------------------------------------------- */
 
 /* Where the word ends: at one of these letters outside of quotes, or at the end of the text. */
 static char *end_of(char *text, const char *letters)
@@ -134,7 +134,7 @@ static bool is_number(const char *word)
     return *word && strspn(word, "0123456789") == strlen(word);
 }
 
-/* ---- Numbers ------------------------------------------------------------------------------------------------------ */
+/* ---- Numbers ----------------------------------------------------------------------------------------------------- */
 
 static int read_integer(const reader *r, const char *key, const char *word, int least, int *number)
 {
@@ -172,7 +172,7 @@ static int read_bytes(const reader *r, const char *word, size_t *bytes)
     return 0;
 }
 
-/* ---- Things by name or number ------------------------------------------------------------------------------------- */
+/* ---- Things by name or number ------------------------------------------------------------------------------------ */
 
 static int find_thing(const reader *r, const char *kind, const thrum__wl_names *names, int count, char *word,
                       int *number)
@@ -211,7 +211,7 @@ static int find_codelet(const reader *r, char *word, int *number)
     return err && *number == THRUM__WL_UNKNOWN ? unknown_codelet(r, word) : err;
 }
 
-/* ---- Lines -------------------------------------------------------------------------------------------------------- */
+/* ---- Lines ------------------------------------------------------------------------------------------------------- */
 
 static int nothing_more(const reader *r, char **rest)
 {
@@ -279,7 +279,7 @@ static int take_data(reader *r, char *rest)
     return thrum__wl_names_add(&r->data, r->workload->data[number].name, number) ? 0 : no_memory(r);
 }
 
-/* ---- Tasks -------------------------------------------------------------------------------------------------------- */
+/* ---- Tasks ------------------------------------------------------------------------------------------------------- */
 
 static int take_accesses(reader *r, enum thrum_mode mode, char *list)
 {
@@ -413,7 +413,7 @@ static int take_name(reader *r, char *rest)
     return err ? err : set_name(r, name);
 }
 
-/* ---- Texts -------------------------------------------------------------------------------------------------------- */
+/* ---- Texts ------------------------------------------------------------------------------------------------------- */
 
 static int take_head(const reader *r, char *line)
 {
@@ -520,7 +520,7 @@ thrum_workload *thrum_workload_parse(const char *text, size_t length, const char
     return workload;
 }
 
-/* ---- Files -------------------------------------------------------------------------------------------------------- */
+/* ---- Files ------------------------------------------------------------------------------------------------------- */
 
 static void cannot_read(const char *path)
 {

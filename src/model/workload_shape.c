@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Workloads made by rule. Tasks have a piece of data each, which they write and those behind them read; or, where data has no bytes,
- * edges. Random numbers belong to a task: work, kind and edges of task i do not depend on how many tasks there are.
+ * Workloads made by rule. Tasks have a piece of data each, which they write and those behind them read; or, where data
+ * has no bytes, edges. Random numbers belong to a task: work, kind and edges of task i do not depend on how many tasks
+ * there are.
  */
 #include "model/workload_file.h"
 
@@ -44,7 +45,7 @@ typedef struct shaper {
         NULL, NULL, NULL, NULL                                                                                         \
     }
 
-/* ---- Random numbers ----------------------------------------------------------------------------------------------- */
+/* ---- Random numbers ---------------------------------------------------------------------------------------------- */
 
 /* The finisher of splitmix64. */
 static uint64_t mix(uint64_t x)
@@ -70,7 +71,7 @@ static int drawn_below(const shaper *s, int task, unsigned which, int bound)
     return number < bound ? number : bound - 1;
 }
 
-/* ---- Tasks -------------------------------------------------------------------------------------------------------- */
+/* ---- Tasks ------------------------------------------------------------------------------------------------------- */
 
 static int codelet_of(shaper *s, int task)
 {
@@ -137,7 +138,7 @@ static int finish_task(shaper *s)
     return err;
 }
 
-/* ---- Shapes ------------------------------------------------------------------------------------------------------- */
+/* ---- Shapes ------------------------------------------------------------------------------------------------------ */
 
 static int make_layered(shaper *s)
 {
@@ -260,7 +261,7 @@ const char *thrum_workload_shape(int number, const thrum_setting **settings)
     return shapes[number].name;
 }
 
-/* ---- Settings ----------------------------------------------------------------------------------------------------- */
+/* ---- Settings ---------------------------------------------------------------------------------------------------- */
 
 static const struct key {
     const char *name;
@@ -366,7 +367,7 @@ static const struct shape *shape_named(const char *text)
     return NULL;
 }
 
-/* ---- All of it ---------------------------------------------------------------------------------------------------- */
+/* ---- All of it --------------------------------------------------------------------------------------------------- */
 
 static thrum_workload *make(const struct shape *shape, const numbers *say)
 {

@@ -5,7 +5,7 @@ enum { INSERTING_NS = 1000 }; /* no more than that for a job is taken for insert
 enum { FIRST_PAUSE = 16, PAUSE_MOST = 1024 };
 enum { WAKING_NS = 1000000 }; /* for whoever is to run what is left */
 
-/* ---- Codelets ----------------------------------------------------------------------------------------------------- */
+/* ---- Codelets ---------------------------------------------------------------------------------------------------- */
 
 uint32_t thrum__at_once_search(const thrum__at_once *once, const void *codelet, uint32_t first)
 {
@@ -46,7 +46,7 @@ void thrum__at_once_note(thrum__at_once *once, const void *codelet, int64_t ns)
     atomic_store_explicit(&known->ns, mixed(before, ns), memory_order_relaxed);
 }
 
-/* ---- Deciding ----------------------------------------------------------------------------------------------------- */
+/* ---- Deciding ---------------------------------------------------------------------------------------------------- */
 
 /* What a job took since the last look, or else ever; 0: nobody knows. */
 static int64_t mean(int64_t spent, uint64_t calls)

@@ -2,19 +2,21 @@
  *
  * Whether whoever inserts jobs runs them itself, at once: from times, without threads and clocks.
  *
- * Where there is one place for all, jobs run one after the other whoever runs them. If the thread that inserts does, it does so in the
- * order of insertion, with what it has just written in its core's cache, and nobody has to be woken. Against that: it comes back
- * later, could have done something else meanwhile, and what a job waits for might be up to that very thread. So
+ * Where there is one place for all, jobs run one after the other whoever runs them. If the thread that inserts does, it
+ * does so in the order of insertion, with what it has just written in its core's cache, and nobody has to be woken.
+ * Against that: it comes back later, could have done something else meanwhile, and what a job waits for might be up to
+ * that very thread. So
  *
  *   1. only codelets are run at once of which a job has been seen to end, and that take less than THRUM__BRIEF_NS;
  *   2. not while whoever inserts has other things to do: more than a third of the jobs' time, and not just insertions;
  *   3. not jobs below THRUM__AT_ONCE_NS: those run in batches (exec/stream.c), for which a place is taken once.
  *
  * Roles
- *   Whoever runs a job asks whether to time it, and notes how long it took. That is one thread at a time but for moments in which
- *   the place changes hands; those who meet there may lose a count. What they write is atomic, and relaxed: an estimate.
- *   Where there are more places a thread that takes part (exec/seat.h) wants to know how long jobs take, and decides by itself whether
- *   it runs some at once. Workers then time a few, and do not ask.
+ *   Whoever runs a job asks whether to time it, and notes how long it took. That is one thread at a time but for
+ *   moments in which the place changes hands; those who meet there may lose a count. What they write is atomic, and
+ *   relaxed: an estimate.
+ *   Where there are more places a thread that takes part (exec/seat.h) wants to know how long jobs take, and decides by
+ *   itself whether it runs some at once. Workers then time a few, and do not ask.
  *   Whoever inserts looks and decides; what belongs to that is its own.
  */
 #ifndef THRUM_SCHED_AT_ONCE_H
@@ -53,9 +55,10 @@ typedef struct thrum__at_once {
     uint32_t pause, pauses; /* looks until it tries again, and how many it was the last time */
 } thrum__at_once;
 
-/* ---- Codelets: inline, since it is asked for every job -------------------------------------------------------------- */
+/* ---- Codelets: inline, since it is asked for every job ----------------------------------------------------------- */
 
-/* Of those that are shorter one in so many is timed, and counts for all. A prime: programs go by blocks of 2, 4 or 8. */
+/* Of those that are shorter one in so many is timed, and counts for all. A prime: programs go by blocks of 2, 4 or
+ * 8. */
 enum { THRUM__TIMED_EACH = 29, THRUM__TIMED_ALL_NS = 64000 };
 
 static inline int64_t thrum__known_ns(const thrum__known_codelet *known)
@@ -74,8 +77,8 @@ static inline bool thrum__known_is_long(int64_t ns)
     return ns == 0 || ns >= THRUM__TIMED_ALL_NS;
 }
 
-/* Where the codelet is, or else where there is room for it: a free one, or its first. Codelets mostly lie side by side, so that
- * neighbours differ in these bits. */
+/* Where the codelet is, or else where there is room for it: a free one, or its first. Codelets mostly lie side by side,
+ * so that neighbours differ in these bits. */
 uint32_t thrum__at_once_search(const thrum__at_once *once, const void *codelet, uint32_t first);
 static inline uint32_t thrum__at_once_room(const thrum__at_once *once, const void *codelet)
 {
@@ -99,8 +102,8 @@ static inline bool thrum__at_once_times(thrum__at_once *once, const void *codele
 
 void thrum__at_once_note(thrum__at_once *once, const void *codelet, int64_t ns);
 
-/* How long the codelet's jobs take; 0: none is known to have ended. Read in the other order than written, and a wrong answer would be an
- * estimate still. */
+/* How long the codelet's jobs take; 0: none is known to have ended. Read in the other order than written, and a wrong
+ * answer would be an estimate still. */
 static inline int64_t thrum__at_once_ns(const thrum__at_once *once, const void *codelet)
 {
     const thrum__known_codelet *known = &once->known[thrum__at_once_room(once, codelet)];
@@ -118,8 +121,9 @@ static inline bool thrum__at_once_is_brief(const thrum__at_once *once, const voi
     return ns > 0 && ns < THRUM__BRIEF_NS;
 }
 
-/* After so many insertions since the last look. It takes some looks in a row to change: any may have been interrupted. CATCH_UP: running at once would be right, but jobs that were inserted before have to
- * end first; tell by thrum__at_once_caught_up whether they have. */
+/* After so many insertions since the last look. It takes some looks in a row to change: any may have been interrupted.
+ * CATCH_UP: running at once would be right, but jobs that were inserted before have to end first; tell by
+ * thrum__at_once_caught_up whether they have. */
 enum thrum__at_once_way { THRUM__LEAVE_TO_OTHERS, THRUM__CATCH_UP, THRUM__RUN_AT_ONCE };
 enum thrum__at_once_way thrum__at_once_look(thrum__at_once *once, int64_t now, int insertions);
 void thrum__at_once_caught_up(thrum__at_once *once, bool success);

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* In the order in which they are tried. What they stand for: blocks of one's own with stealing; halves; no overhead at all;
- * measured speeds; the finest grain. */
+/* In the order in which they are tried. What they stand for: blocks of one's own with stealing; halves; no overhead at
+ * all; measured speeds; the finest grain. */
 static const thrum_technique rules[THRUM__AUTO_RULES] = {THRUM_STEAL, THRUM_FAC2, THRUM_STAT, THRUM_AWF_C, THRUM_SS};
 
 enum { TRIES = THRUM__AUTO_TRIES, AGAIN_AFTER = 32 };
@@ -35,8 +35,8 @@ static int next_try(const thrum__auto *choice)
     return -1;
 }
 
-/* Of the rules that have been tried often enough. Not by their best times: where times vary from one execution to the next, all have
- * good ones. */
+/* Of the rules that have been tried often enough. Not by their best times: where times vary from one execution to the
+ * next, all have good ones. */
 static int fastest(const thrum__auto *choice)
 {
     int best = -1;
@@ -87,8 +87,8 @@ static void insert(double *times, int count, double time)
     times[count] = time;
 }
 
-/* The best of its tries is not what the kept rule mostly takes, and a single execution may be slow for any reason: what is usual is
- * the median of the first ones. */
+/* The best of its tries is not what the kept rule mostly takes, and a single execution may be slow for any reason: what
+ * is usual is the median of the first ones. */
 static void get_to_know(thrum__auto *choice, double time)
 {
     double *first = choice->first;

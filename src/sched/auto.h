@@ -4,10 +4,12 @@
  *
  * All rules of a short list are tried, then those that are not clearly worse twice more; of those the one with
  * the least median is kept. While it is kept,
- * its times are watched: when three in a row lie on one side of what they were by a tenth or more, or six by a twentieth, the load
- * has changed, and all rules are tried again. A rule whose chance was spoilt by something else on the machine gets another one now and then.
+ * its times are watched: when three in a row lie on one side of what they were by a tenth or more, or six by a
+ * twentieth, the load has changed, and all rules are tried again. A rule whose chance was spoilt by something else on
+ * the machine gets another one now and then.
  *
- * What it costs: five executions by rules that may be bad, fifteen at most until the choice stands, and one in 32 from then on.
+ * What it costs: five executions by rules that may be bad, fifteen at most until the choice stands, and one in 32 from
+ * then on.
  */
 #ifndef THRUM_SCHED_AUTO_H
 #define THRUM_SCHED_AUTO_H
@@ -32,8 +34,8 @@ typedef struct thrum__auto {
 /* The rule for the next execution. `choice` is 0 throughout at first. */
 thrum_technique thrum__auto_pick(const thrum__auto *choice);
 
-/* An execution by `technique`, which thrum__auto_pick gave, has taken `time` for each iteration. Several executions may be
- * under way at once. */
+/* An execution by `technique`, which thrum__auto_pick gave, has taken `time` for each iteration. Several executions may
+ * be under way at once. */
 void thrum__auto_learn(thrum__auto *choice, thrum_technique technique, double time);
 
 #endif

@@ -31,7 +31,7 @@ double thrum__priority_distance(const int *a, const int *b, int buckets)
     return distance < 0 ? 0 : distance;
 }
 
-/* ---- Walks -------------------------------------------------------------------------------------------------------- */
+/* ---- Walks ------------------------------------------------------------------------------------------------------- */
 
 /* All nodes but the own, the nearest first. */
 static int by_distance(const thrum__walk *walk, int *others)

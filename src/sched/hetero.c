@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Beginning and ending ----------------------------------------------------------------------------------------- */
+/* ---- Beginning and ending ---------------------------------------------------------------------------------------- */
 
 static void sort_workers(thrum__hetero *h, const thrum_world *world)
 {
@@ -53,7 +53,7 @@ void thrum__hetero_end(thrum__hetero *h)
     thrum__idlers_end(&h->idlers);
 }
 
-/* ---- Buckets ------------------------------------------------------------------------------------------------------ */
+/* ---- Buckets ----------------------------------------------------------------------------------------------------- */
 
 static bool has_name(const thrum__bucket *bucket, const char *name)
 {
@@ -122,7 +122,7 @@ unsigned thrum__hetero_able(const thrum__hetero *h, const thrum_world *world, co
     return able;
 }
 
-/* ---- The bound ---------------------------------------------------------------------------------------------------- */
+/* ---- The bound --------------------------------------------------------------------------------------------------- */
 
 static bool may_take(const thrum__hetero *h, const thrum__bucket *bucket, int arch, unsigned set)
 {
@@ -139,7 +139,7 @@ static unsigned entitled(const thrum__bucket *bucket, unsigned set)
     return bucket->fastest != THRUM__NO_ARCH && set >> bucket->fastest & 1 ? 1u << bucket->fastest : set;
 }
 
-/* ---- Waking ------------------------------------------------------------------------------------------------------- */
+/* ---- Waking ------------------------------------------------------------------------------------------------------ */
 
 /* An idle worker of these architectures that can run the job: one with empty hands rather than others, then one of the
  * column's node. */
@@ -193,7 +193,7 @@ static void pass_on(thrum__hetero *h, const thrum_world *world)
                 wake_for_row(h, world, number, set);
 }
 
-/* ---- Putting and taking ------------------------------------------------------------------------------------------- */
+/* ---- Putting and taking ------------------------------------------------------------------------------------------ */
 
 static void count(thrum__hetero *h, int number, int column, unsigned set, int one)
 {
@@ -284,7 +284,7 @@ static void look_again(thrum__hetero *h, const thrum_world *world, int worker)
         thrum__idlers_wake(&h->idlers, world, worker);
 }
 
-/* ---- Learning ----------------------------------------------------------------------------------------------------- */
+/* ---- Learning ---------------------------------------------------------------------------------------------------- */
 
 enum { SAMPLE_EVERY = 64, SAMPLES_KEPT = 64 };
 

@@ -3,8 +3,8 @@
  * What heteroprio and laheteroprio share: buckets of jobs, an order of them for each architecture, and bounds on what
  * slower workers may take.
  *
- * **Buckets.** A job is in the bucket that its task names, or else in one of its codelet's own (by name). They come into
- * being when the first job turns up. Those beyond THRUM__BUCKETS share the last one.
+ * **Buckets.** A job is in the bucket that its task names, or else in one of its codelet's own (by name). They come
+ * into being when the first job turns up. Those beyond THRUM__BUCKETS share the last one.
  *
  * **The grid.** A bucket is a row of lists, one for each *column*: heteroprio has one, laheteroprio one for each memory
  * node. Each list is a shelf, with a place for each set of architectures, here those that have a worker that can run
@@ -91,8 +91,8 @@ void thrum__hetero_end(thrum__hetero *h);
 int thrum__hetero_bucket(thrum__hetero *h, const thrum_job *job);
 unsigned thrum__hetero_able(const thrum__hetero *h, const thrum_world *world, const thrum_job *job);
 
-/* Puts the job into a list of its bucket and wakes who is to take it. Columns, if there are several, are memory nodes: a
- * worker of the column's is woken rather than one of another. */
+/* Puts the job into a list of its bucket and wakes who is to take it. Columns, if there are several, are memory nodes:
+ * a worker of the column's is woken rather than one of another. */
 void thrum__hetero_put(thrum__hetero *h, const thrum_world *world, thrum_job *job, int column);
 /* Whether workers of the architecture could run something in the list. */
 static inline bool thrum__hetero_has(const thrum__hetero *h, int bucket, int column, int arch)
@@ -100,7 +100,8 @@ static inline bool thrum__hetero_has(const thrum__hetero *h, int bucket, int col
     return h->waiting[(bucket * h->columns + column) * THRUM_ARCHS + arch];
 }
 
-/* The oldest job in the list that the worker can run and may take; and the same, taken out of it. NULL: there is none. */
+/* The oldest job in the list that the worker can run and may take; and the same, taken out of it. NULL: there is
+ * none. */
 const thrum_job *thrum__hetero_find(const thrum__hetero *h, const thrum_world *world, int worker, int bucket,
                                     int column);
 thrum_job *thrum__hetero_take(thrum__hetero *h, const thrum_world *world, int worker, int bucket, int column);

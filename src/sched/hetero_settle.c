@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Settings ----------------------------------------------------------------------------------------------------- */
+/* ---- Settings ---------------------------------------------------------------------------------------------------- */
 
 static int read_arch(const char *key, const char *name, int *arch)
 {
@@ -96,7 +96,7 @@ int thrum__hetero_read(thrum__hetero *h, const thrum_world *world)
     return err ? err : check_fastest(h);
 }
 
-/* ---- Bounds ------------------------------------------------------------------------------------------------------- */
+/* ---- Bounds ------------------------------------------------------------------------------------------------------ */
 
 static int quickest(const thrum__bucket *bucket)
 {
@@ -123,7 +123,7 @@ static bool settle_bound(thrum__bucket *bucket)
     return bucket->fastest != before;
 }
 
-/* ---- Orders ------------------------------------------------------------------------------------------------------- */
+/* ---- Orders ------------------------------------------------------------------------------------------------------ */
 
 /* How many times as long the best of the others would need; infinite if there is nobody else. */
 static double advantage(const thrum__bucket *bucket, int arch)

@@ -137,7 +137,8 @@ void thrum__life_sleep(thrum__life *life, int worker)
     } while (!swap(life, &seen, f));
 }
 
-/* The word with that many more awake, or fewer: as unpack, change and pack, in fewer steps. Callers come and go often. */
+/* The word with that many more awake, or fewer: as unpack, change and pack, in fewer steps. Callers come and go
+ * often. */
 static int64_t with_awake(const thrum__life *life, int64_t word, int change)
 {
     uint64_t w = ((uint64_t)word & (UINT64_MAX >> 1)) + ((uint64_t)(int64_t)change << AWAKE_SHIFT);

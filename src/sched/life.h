@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The life cycle of a domain's workers: active, searching, asleep. A state machine in one word, without threads: it says
- * who sleeps and whom to wake; parking and waking are the caller's.
+ * The life cycle of a domain's workers: active, searching, asleep. A state machine in one word, without threads: it
+ * says who sleeps and whom to wake; parking and waking are the caller's.
  *
- * After the adaptive work stealing of Taskflow (Huang, Lin, Lin and Lin, TPDS 2022), which keeps one thief awake while any
- * worker is active. Here the promise is about work instead, which costs no processor time while one long task runs:
+ * After the adaptive work stealing of Taskflow (Huang, Lin, Lin and Lin, TPDS 2022), which keeps one thief awake while
+ * any worker is active. Here the promise is about work instead, which costs no processor time while one long task runs:
  *
  *   While there is work that could be taken, a worker is searching for it or has been woken to, unless `limit` workers
  *   are awake already, all of which look for work before they sleep.
@@ -14,16 +14,17 @@
  * barrier (sys/barrier.h) and looks a last time; a worker that leaves (a caller that helped, a join that parks) looks
  * whether its place should be taken. tests/spin/sleep.pml is a model of it.
  *
- * Those who search with naps in between lend their places to guests meanwhile (exec/worker.c). To the life cycle they are there.
+ * Those who search with naps in between lend their places to guests meanwhile (exec/worker.c). To the life cycle they
+ * are there.
  *
  * A waker takes the sleeper off the stack and counts it as searching in one step, so that the pushes that follow see a
  * searcher and do not wake again.
  *
- * The word, from its lowest bit: the sleepers' stack (12 bits: the index of the one on top plus one, 0 for none; the rest
- * of the stack is linked through `below`), searching (12 bits), awake including those searching (12 bits), a count of
- * changes of the stack (27 bits), and in the sign bit whether a waking is wanted. Each change is one compare-and-swap of
- * the whole word, so every field is true at the same moment. The count is there because the swap that takes a sleeper
- * off relies on what is below it: the stack must not have changed and changed back in between.
+ * The word, from its lowest bit: the sleepers' stack (12 bits: the index of the one on top plus one, 0 for none; the
+ * rest of the stack is linked through `below`), searching (12 bits), awake including those searching (12 bits), a count
+ * of changes of the stack (27 bits), and in the sign bit whether a waking is wanted. Each change is one
+ * compare-and-swap of the whole word, so every field is true at the same moment. The count is there because the swap
+ * that takes a sleeper off relies on what is below it: the stack must not have changed and changed back in between.
  */
 #ifndef THRUM_SCHED_LIFE_H
 #define THRUM_SCHED_LIFE_H

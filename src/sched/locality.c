@@ -9,7 +9,7 @@ const char *thrum__formula_name(enum thrum__formula formula)
     return names[formula];
 }
 
-/* ---- What is where ------------------------------------------------------------------------------------------------ */
+/* ---- What is where ----------------------------------------------------------------------------------------------- */
 
 static bool is_write(enum thrum_mode mode)
 {
@@ -65,7 +65,7 @@ void thrum__locality_look(thrum__locality *locality, const thrum_world *world, c
             add(locality, world, &job->data[i]);
 }
 
-/* ---- Formulas ----------------------------------------------------------------------------------------------------- */
+/* ---- Formulas ---------------------------------------------------------------------------------------------------- */
 
 /* The best value so far, more being better, and the nodes that have it. */
 typedef struct leaders {
@@ -82,8 +82,8 @@ static inline void compete(leaders *l, double value, double tolerance, uint64_t 
     }
 }
 
-/* A share of thirds does not add up exactly: costs that differ by less than this part count as equal. Scores are compared
- * as they are, for beside a large square a read is small and still decides. */
+/* A share of thirds does not add up exactly: costs that differ by less than this part count as equal. Scores are
+ * compared as they are, for beside a large square a read is small and still decides. */
 static const double cost_tolerance = 1e-9;
 
 void thrum__locality_all(const thrum__locality *l, double theta, uint64_t winners[THRUM__FORMULAS])

@@ -19,7 +19,7 @@ static const thrum__rule *const rules[THRUM_TECHNIQUES] = {
     [THRUM_VISS] = &thrum__rule_viss,   [THRUM_PLS] = &thrum__rule_pls,     [THRUM_RND] = &thrum__rule_rnd,
 };
 
-/* ---- Names --------------------------------------------------------------------------------------------------------- */
+/* ---- Names ------------------------------------------------------------------------------------------------------- */
 
 const thrum__rule *thrum__rule_of(thrum_technique technique)
 {
@@ -132,7 +132,7 @@ int thrum_schedule_parse(const char *text, thrum_technique *technique, size_t *l
     return unknown_name(text);
 }
 
-/* ---- Beginning ----------------------------------------------------------------------------------------------------- */
+/* ---- Beginning --------------------------------------------------------------------------------------------------- */
 
 static int check_number(const char *rule, const char *what, double number, bool positive)
 {
@@ -256,7 +256,7 @@ void thrum_schedule_restart(thrum_schedule *schedule)
         restart(schedule);
 }
 
-/* ---- Chunks -------------------------------------------------------------------------------------------------------- */
+/* ---- Chunks ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t new_size(thrum_schedule *schedule, uint32_t worker, double now)
 {
@@ -304,7 +304,7 @@ uint64_t thrum__size_of_rest(const thrum_schedule *schedule, uint64_t left)
     return left ? thrum__clamp(schedule, schedule->rule->size((thrum_schedule *)schedule, left, 0, 0), left) : 0;
 }
 
-/* ---- Rows ---------------------------------------------------------------------------------------------------------- */
+/* ---- Rows -------------------------------------------------------------------------------------------------------- */
 
 /* Lets the copy hand out all chunks of one size that follow. */
 static void hand_out_a_row(thrum_schedule *copy)
@@ -334,7 +334,7 @@ uint32_t thrum__loop_rows(const thrum_schedule *schedule, thrum__loop_row *rows,
     return count;
 }
 
-/* ---- Sums over workers --------------------------------------------------------------------------------------------- */
+/* ---- Sums over workers ------------------------------------------------------------------------------------------- */
 
 static void sum_anew(thrum_schedule *schedule, int count, thrum__contribute_fn *contribute)
 {

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * AF: adaptive factoring (Banicescu and Liu). Each worker's own mean mu_i and variance sigma_i^2 are estimated while the loop
- * runs. With D = sum of sigma_i^2/mu_i and T = 1/(sum of 1/mu_i), worker i gets
+ * AF: adaptive factoring (Banicescu and Liu). Each worker's own mean mu_i and variance sigma_i^2 are estimated while
+ * the loop runs. With D = sum of sigma_i^2/mu_i and T = 1/(sum of 1/mu_i), worker i gets
  *
  *     (D + 2 T R - sqrt(D^2 + 4 D T R))/(2 mu_i)  =  2 (T R)^2/(mu_i (D + 2 T R + sqrt(D) sqrt(D + 4 T R)))
  *
- * iterations. The second form does not lose its digits when D is large, and neither overflows nor divides by 0 before times do.
+ * iterations. The second form does not lose its digits when D is large, and neither overflows nor divides by 0 before
+ * times do.
  *
  * **Variance.** Whole chunks are timed, not iterations. The mean m_j of a chunk of k_j iterations has the variance
- * sigma^2/k_j, so sum of k_j (m_j - mu)^2/(J - 1) over J chunks estimates sigma^2. With fewer than ENOUGH chunks that says
- * little, and the worker counts with the squared ratio sigma/mu that all chunks of all workers show together, which does not
- * depend on how fast a worker is. While nobody has done two chunks, sigma/mu is taken to be 1.
+ * sigma^2/k_j, so sum of k_j (m_j - mu)^2/(J - 1) over J chunks estimates sigma^2. With fewer than ENOUGH chunks that
+ * says little, and the worker counts with the squared ratio sigma/mu that all chunks of all workers show together,
+ * which does not depend on how fast a worker is. While nobody has done two chunks, sigma/mu is taken to be 1.
  *
- * Workers not measured yet count with the values of the one who asks. Times of 0 are no measurement: a worker that has shown
- * nothing else counts, when it asks, with the (harmonic) mean of the others.
+ * Workers not measured yet count with the values of the one who asks. Times of 0 are no measurement: a worker that has
+ * shown nothing else counts, when it asks, with the (harmonic) mean of the others.
  */
 #include "sched/loop_int.h"
 
@@ -21,8 +22,8 @@
 
 enum { ENOUGH = 4 };
 
-/* shared, over measured workers: their number, sum of 1/mu, of sigma^2/mu of those with a variance of their own, of mu of
- * the others, of squares/mu^2 and of J - 1. */
+/* shared, over measured workers: their number, sum of 1/mu, of sigma^2/mu of those with a variance of their own, of mu
+ * of the others, of squares/mu^2 and of J - 1. */
 enum { MEASURED, RATES, OWN_SPREAD, OTHER_MEANS, RELATIVE_SQUARES, FREEDOM, SUMS };
 enum { RENEWALS }; /* counts */
 enum { FIRST };    /* wholes: the size of a worker's first chunk */

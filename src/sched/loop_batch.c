@@ -13,7 +13,7 @@ static uint64_t for_a_batch(thrum_schedule *schedule, uint64_t size)
     return size;
 }
 
-/* ---- Factoring: each batch is a share of what is left ----------------------------------------------------------------- */
+/* ---- Factoring: each batch is a share of what is left ------------------------------------------------------------ */
 
 enum { HALF_SPREAD }; /* constants: p sigma/(2 mu) */
 
@@ -55,13 +55,14 @@ const thrum__rule thrum__rule_fac2 = {
     .size = fac2_size,
 };
 
-/* ---- Batches that grow ------------------------------------------------------------------------------------------------ */
+/* ---- Batches that grow ------------------------------------------------------------------------------------------- */
 
 enum { FIRST, STEP }; /* wholes: the size in the first batch; FISS: how much it grows */
 enum { BATCH };       /* counts: batches so far */
 
 /* c0 = n/(X p) and a step of 2n (1 - B/X)/(p B (B - 1)), which is 4n/(X p B (B - 1)), X being B + 2; both rounded down.
- * Dividing by one factor after the other rounds down to the same, and nothing overflows but 4n, which is 128 bits wide. */
+ * Dividing by one factor after the other rounds down to the same, and nothing overflows but 4n, which is 128 bits
+ * wide. */
 static int fiss_begin(thrum_schedule *schedule)
 {
     __extension__ typedef unsigned __int128 wide;

@@ -2,9 +2,10 @@
  *
  * BOLD: Hagerup's bold strategy (Allocating independent tasks to parallel processors, JPDC 1997).
  *
- * It keeps an estimate N of the iterations that are not done yet: each worker is expected to go through its chunk at the
- * speed k/(k mu + h), and when it asks again, what it was expected to have done is replaced by what it has done. While others
- * are behind, there is more to come than R says, and chunks can be bolder. Three logarithms are taken per request.
+ * It keeps an estimate N of the iterations that are not done yet: each worker is expected to go through its chunk at
+ * the speed k/(k mu + h), and when it asks again, what it was expected to have done is replaced by what it has done.
+ * While others are behind, there is more to come than R says, and chunks can be bolder. Three logarithms are taken per
+ * request.
  */
 #include "sched/loop_int.h"
 

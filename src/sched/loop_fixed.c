@@ -30,8 +30,8 @@ const thrum__rule thrum__rule_ss = {
     .size = fixed_size,
 };
 
-/* Kruskal and Weiss: (sqrt(2) n h / (sigma p sqrt(ln p)))^(2/3). The cube root is taken first: it is exact more often than
- * a power of 2/3. */
+/* Kruskal and Weiss: (sqrt(2) n h / (sigma p sqrt(ln p)))^(2/3). The cube root is taken first: it is exact more often
+ * than a power of 2/3. */
 static int fsc_begin(thrum_schedule *schedule)
 {
     const thrum_loop_facts *facts = &schedule->facts;

@@ -19,7 +19,7 @@ const thrum__rule thrum__rule_gss = {
     .size = gss_size,
 };
 
-/* ---- TAP: the share less a margin, so that the chunk is unlikely to be the last one to end ---------------------------- */
+/* ---- TAP: the share less a margin, so that the chunk is unlikely to be the last one to end ----------------------- */
 
 enum { V, HALF_SQUARE, QUARTER_SQUARE }; /* v = alpha sigma/mu; v^2/2; v^2/4 */
 
@@ -51,7 +51,7 @@ const thrum__rule thrum__rule_tap = {
     .size = tap_size,
 };
 
-/* ---- PLS: the first p requests share a half; then as GSS ----------------------------------------------------------- */
+/* ---- PLS: the first p requests share a half; then as GSS --------------------------------------------------------- */
 
 enum { FIRST_SIZE, FIRST_LAST }; /* wholes: the size of the first p chunks; they are over when so many are left */
 
@@ -81,7 +81,7 @@ const thrum__rule thrum__rule_pls = {
     .size = pls_size,
 };
 
-/* ---- RND ----------------------------------------------------------------------------------------------------------- */
+/* ---- RND --------------------------------------------------------------------------------------------------------- */
 
 static int rnd_begin(thrum_schedule *schedule)
 {

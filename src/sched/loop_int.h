@@ -19,9 +19,9 @@ static inline uint64_t thrum__ceil_div(uint64_t a, uint64_t b)
     return a / b + (a % b != 0);
 }
 
-/* The one way from real sizes to whole ones: rounded up, 0 for what is negative or no number, 2^63 for what is larger. What
- * is a whole number but for the rounding of the last few operations counts as that: 1.1 * 10 is 11, not 12, and a compiler
- * that contracts operations changes no size. */
+/* The one way from real sizes to whole ones: rounded up, 0 for what is negative or no number, 2^63 for what is larger.
+ * What is a whole number but for the rounding of the last few operations counts as that: 1.1 * 10 is 11, not 12, and a
+ * compiler that contracts operations changes no size. */
 static inline uint64_t thrum__ceil(double x)
 {
     x *= 1 - 0x1p-50;
@@ -42,8 +42,9 @@ static inline uint64_t thrum__clamp(const thrum_schedule *schedule, uint64_t siz
 /* Times per iteration up to this are no measurement: their inverses would be infinite, or stand for all others. */
 #define THRUM__NO_TIME 1e-200
 
-/* Keeps `count` sums over the workers in schedule->shared up to date, when what a worker contributes to them was `before` and
- * may have changed. Now and then they are summed up anew, as counted in *renewals; else what rounding loses would add up. */
+/* Keeps `count` sums over the workers in schedule->shared up to date, when what a worker contributes to them was
+ * `before` and may have changed. Now and then they are summed up anew, as counted in *renewals; else what rounding
+ * loses would add up. */
 typedef void thrum__contribute_fn(const thrum__loop_worker *worker, double *part);
 void thrum__sums_renew(thrum_schedule *schedule, const thrum__loop_worker *worker, int count,
                        thrum__contribute_fn *contribute, const double *before, uint64_t *renewals);

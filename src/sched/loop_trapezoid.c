@@ -2,10 +2,10 @@
  *
  * Chunks that go down from n/(2p) to 1 in equal steps (TSS), and batches of their means (TFSS).
  *
- * The step delta = (f - 1)/(N - 1) is a fraction, not a whole number: rounding it down, as is often done, makes far more and
- * larger chunks than meant. All is done in whole numbers and exactly: the request number i gets
- * ceil(f - i delta) = f - floor(i (f - 1)/(N - 1)), and the floor is kept as a whole part and a remainder that grow by those
- * of delta.
+ * The step delta = (f - 1)/(N - 1) is a fraction, not a whole number: rounding it down, as is often done, makes far
+ * more and larger chunks than meant. All is done in whole numbers and exactly: the request number i gets ceil(f - i
+ * delta) = f - floor(i (f - 1)/(N - 1)), and the floor is kept as a whole part and a remainder that grow by those of
+ * delta.
  */
 #include "sched/loop_int.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Factoring by halves with weights: a worker gets its weight times the size that FAC2 would give to all. Weights sum up to
- * p, and are given (WF), or come from how fast workers have been: in earlier executions of the loop (AWF, thrum_awf_step), or
- * in earlier chunks of this one (AWF-B to E).
+ * Factoring by halves with weights: a worker gets its weight times the size that FAC2 would give to all. Weights sum up
+ * to p, and are given (WF), or come from how fast workers have been: in earlier executions of the loop (AWF,
+ * thrum_awf_step), or in earlier chunks of this one (AWF-B to E).
  *
  * What a worker has shown is pi = (sum of j t_j)/(sum of j k_j), its time for one iteration, in which later chunks (or
- * executions) j count for more. Workers that have shown something share their weights anew, by 1/pi; the others keep theirs.
- * A worker whose time is 0 as far as clocks can tell has shown nothing yet: it would get all.
+ * executions) j count for more. Workers that have shown something share their weights anew, by 1/pi; the others keep
+ * theirs. A worker whose time is 0 as far as clocks can tell has shown nothing yet: it would get all.
  */
 #include "base/fault.h"
 #include "sched/loop_int.h"
@@ -60,7 +60,7 @@ const thrum__rule thrum__rule_awf = {
     .size = wf_size,
 };
 
-/* ---- Weights that are renewed within the loop ------------------------------------------------------------------------ */
+/* ---- Weights that are renewed within the loop -------------------------------------------------------------------- */
 
 /* 1/pi; 0: nothing shown yet. */
 static double rate_of(const thrum__loop_worker *worker)
@@ -149,7 +149,7 @@ const thrum__rule thrum__rule_awf_e = {
     .finished = awf_finished_with_cost,
 };
 
-/* ---- Weights from earlier executions --------------------------------------------------------------------------------- */
+/* ---- Weights from earlier executions ----------------------------------------------------------------------------- */
 
 /* pi of a worker, or 0. */
 static double shown_time(const double *sums)

@@ -26,7 +26,7 @@ static struct {
 } store;
 static thrum__lock store_lock;
 
-/* ---- Rows and families -------------------------------------------------------------------------------------------- */
+/* ---- Rows and families ------------------------------------------------------------------------------------------- */
 
 static uint64_t hash_of(const char *codelet, enum thrum_arch arch)
 {
@@ -156,7 +156,7 @@ void thrum__perf_forget(void)
     thrum__lock_give(&store_lock);
 }
 
-/* ---- The file ----------------------------------------------------------------------------------------------------- */
+/* ---- The file ---------------------------------------------------------------------------------------------------- */
 
 static int note_problem(int err)
 {
@@ -218,7 +218,7 @@ int thrum_models_get(thrum_models_info *info)
     return 0;
 }
 
-/* ---- Noting ------------------------------------------------------------------------------------------------------- */
+/* ---- Noting ------------------------------------------------------------------------------------------------------ */
 
 /* Eight classes to a power of two: the place of the highest bit, and the three bits below it. */
 static uint64_t class_of(size_t bytes)
@@ -254,7 +254,7 @@ void thrum__perf_note(const thrum_codelet *codelet, enum thrum_arch arch, const 
     thrum__lock_give(&store_lock);
 }
 
-/* ---- Asking ------------------------------------------------------------------------------------------------------- */
+/* ---- Asking ------------------------------------------------------------------------------------------------------ */
 
 static double row_seconds(const char *codelet, enum thrum_arch arch, uint64_t hash, uint64_t footprint)
 {
@@ -308,7 +308,7 @@ double thrum__perf_expect(const thrum_codelet *codelet, const thrum_place *place
     return seconds;
 }
 
-/* ---- Looking ------------------------------------------------------------------------------------------------------ */
+/* ---- Looking ----------------------------------------------------------------------------------------------------- */
 
 typedef struct listing {
     thrum_model_row *rows; /* NULL: only count */

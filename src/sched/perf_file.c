@@ -57,7 +57,7 @@ int thrum__perf_cannot(const char *what, const char *path)
     return thrum__fault(THRUM_ESYSTEM, "performance models: '%s' cannot be %s: %s", path, what, strerror(errno));
 }
 
-/* ---- Where it is -------------------------------------------------------------------------------------------------- */
+/* ---- Where it is ------------------------------------------------------------------------------------------------- */
 
 static int folder_of(char folder[THRUM__PERF_PATH])
 {
@@ -108,7 +108,7 @@ int thrum__perf_path(char path[THRUM__PERF_PATH])
     return 0;
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------------------------ */
+/* ---- Writing ----------------------------------------------------------------------------------------------------- */
 
 static int make_folders(const char *path)
 {

@@ -7,7 +7,7 @@
 
 #include "sched/perf.h"
 
-/* ---- One row's numbers: perf_stat.c ------------------------------------------------------------------------------- */
+/* ---- One row's numbers: perf_stat.c ------------------------------------------------------------------------------ */
 
 enum { THRUM__PERF_ASIDE = 8 };
 
@@ -33,7 +33,7 @@ thrum__perf_summary thrum__perf_stat_sum(const thrum__perf_stat *stat);
 /* The same row as two processes have it: `own`, of which `own_new` samples are not in `other`, is added to `other`. */
 void thrum__perf_stat_merge(thrum__perf_stat *other, const thrum__perf_stat *own, uint64_t own_new);
 
-/* ---- Curves: perf_curve.c ----------------------------------------------------------------------------------------- */
+/* ---- Curves: perf_curve.c ---------------------------------------------------------------------------------------- */
 
 /* seconds = a * bytes^b + c, for bytes from `least` to `most`. */
 typedef struct thrum__perf_curve {
@@ -51,7 +51,7 @@ bool thrum__perf_fit(thrum__perf_point *points, int count, thrum__perf_curve *cu
 /* Negative: so far from all sizes that were measured that the curve says nothing. */
 double thrum__perf_curve_at(const thrum__perf_curve *curve, double bytes);
 
-/* ---- Rows and families: perf.c ------------------------------------------------------------------------------------ */
+/* ---- Rows and families: perf.c ----------------------------------------------------------------------------------- */
 
 /* Codelets by size have rows for classes of sizes, of which a power of two has eight; their footprints are below this
  * number, and those of shapes are not. So rows of a codelet stay few whatever sizes it is given. */
@@ -87,7 +87,7 @@ thrum__perf_row *thrum__perf_row_of(const char *codelet, enum thrum_arch arch, u
 /* Calls `each` for all rows. With the lock. */
 void thrum__perf_each(void (*each)(thrum__perf_row *row, void *ctx), void *ctx);
 
-/* ---- The file: perf_file.c, perf_read.c --------------------------------------------------------------------------- */
+/* ---- The file: perf_file.c, perf_read.c -------------------------------------------------------------------------- */
 
 #define THRUM__PERF_FIRST_LINE "thrum models 1\n"
 #define THRUM__PERF_PICOSECONDS 1e12

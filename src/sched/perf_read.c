@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads the file of performance models; what it looks like is in perf_file.c. Whoever wrote it, nothing in it is trusted.
+ * Reads the file of performance models; what it looks like is in perf_file.c. Whoever wrote it, nothing in it is
+ * trusted.
  */
 #include "sched/perf_int.h"
 
@@ -18,7 +19,7 @@
 
 enum { MOST_BYTES = 1 << 28 };
 
-/* ---- Lines -------------------------------------------------------------------------------------------------------- */
+/* ---- Lines ------------------------------------------------------------------------------------------------------- */
 
 /* A row as it is in the file. */
 typedef struct line {
@@ -118,7 +119,7 @@ static const char *read_line(char *text, line *l)
     return NULL;
 }
 
-/* ---- Files -------------------------------------------------------------------------------------------------------- */
+/* ---- Files ------------------------------------------------------------------------------------------------------- */
 
 /* Rows of others count; own ones that they do not know are added to theirs. */
 static int take_in(const line *l)

@@ -61,7 +61,7 @@ static const thrum_policy *find_locked(const char *name)
     return NULL;
 }
 
-/* ---- Registering -------------------------------------------------------------------------------------------------- */
+/* ---- Registering ------------------------------------------------------------------------------------------------- */
 
 static bool is_name(const char *name)
 {
@@ -118,7 +118,7 @@ int thrum_policy_register(const thrum_policy *policy)
     return err;
 }
 
-/* ---- Plug-ins ----------------------------------------------------------------------------------------------------- */
+/* ---- Plug-ins ---------------------------------------------------------------------------------------------------- */
 
 /* NODELETE: the library stays. */
 static const thrum_policy *load(const char *path)
@@ -142,7 +142,7 @@ static const thrum_policy *load(const char *path)
     return check(policy, where) ? NULL : policy;
 }
 
-/* ---- Finding ------------------------------------------------------------------------------------------------------ */
+/* ---- Finding ----------------------------------------------------------------------------------------------------- */
 
 static void unknown(const char *name)
 {

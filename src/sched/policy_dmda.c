@@ -43,7 +43,7 @@ void thrum__dmda_end(void *state, const thrum_world *world)
     thrum__idlers_end(&d->idlers);
 }
 
-/* ---- Choosing ----------------------------------------------------------------------------------------------------- */
+/* ---- Choosing ---------------------------------------------------------------------------------------------------- */
 
 typedef struct choice {
     int worker; /* THRUM_ANY_WORKER: none yet */
@@ -117,7 +117,7 @@ void thrum__dmda_push(thrum__dmda *d, const thrum__lane_order *order, const thru
     thrum__idlers_wake_for(&d->idlers, world, job);
 }
 
-/* ---- Handing out -------------------------------------------------------------------------------------------------- */
+/* ---- Handing out ------------------------------------------------------------------------------------------------- */
 
 static thrum_job *take_waiting(thrum__lane *lane, const thrum__lane_order *order, const thrum_world *world, int worker)
 {
@@ -171,7 +171,7 @@ void thrum__dmda_done(void *state, const thrum_world *world, const thrum_job *jo
     lane->since = world->now(world);
 }
 
-/* ---- First come, first served ------------------------------------------------------------------------------------- */
+/* ---- First come, first served ------------------------------------------------------------------------------------ */
 
 static void add(thrum__lane *lane, thrum_job *job)
 {

@@ -10,7 +10,7 @@
 extern const thrum_policy thrum__policy_fifo, thrum__policy_prio, thrum__policy_random, thrum__policy_ws,
     thrum__policy_lws, thrum__policy_dmda, thrum__policy_dmdas, thrum__policy_heteroprio, thrum__policy_laheteroprio;
 
-/* ---- ws and lws: policy_ws.c -------------------------------------------------------------------------------------- */
+/* ---- ws and lws: policy_ws.c ------------------------------------------------------------------------------------- */
 
 typedef struct thrum__ws {
     thrum__list *queues; /* by worker: the newest of its own first, what others brought behind */
@@ -25,7 +25,7 @@ void thrum__ws_push(void *state, const thrum_world *world, thrum_job *job, int f
 thrum_job *thrum__ws_pop(void *state, const thrum_world *world, int worker);
 void thrum__ws_done(void *state, const thrum_world *world, const thrum_job *job, int worker, double seconds);
 
-/* ---- dmda and dmdas: policy_dmda.c -------------------------------------------------------------------------------- */
+/* ---- dmda and dmdas: policy_dmda.c ------------------------------------------------------------------------------- */
 
 /* What one worker has before it. A job's cost (its `key`) is by how many seconds it was expected, when it was placed,
  * to make the worker's end later: the kernel's time, and what of its transfers is not hidden behind the jobs before

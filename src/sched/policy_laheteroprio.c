@@ -2,8 +2,8 @@
  *
  * laheteroprio: heteroprio with an eye on where data is. Each bucket has a list for each memory node. A push asks a
  * formula (locality.h) on which node the job would find the most of its data, and appends the job to that node's list;
- * a pop walks through the grid in an order that was laid out before for the worker's node (distance.h). Lists of the same
- * bucket on nodes that are as near as each other are one to it: it takes the oldest job.
+ * a pop walks through the grid in an order that was laid out before for the worker's node (distance.h). Lists of the
+ * same bucket on nodes that are as near as each other are one to it: it takes the oldest job.
  *
  * A worker that asks ahead of time, having something else to begin first, looks into its own and near lists only: a job
  * whose data is far is left to those who have it, until somebody has nothing else to do.
@@ -50,7 +50,7 @@ typedef struct laheteroprio {
     uint64_t pushed, stolen, bmd[THRUM__FORMULAS], used[THRUM__FORMULAS];
 } laheteroprio;
 
-/* ---- Settings ----------------------------------------------------------------------------------------------------- */
+/* ---- Settings ---------------------------------------------------------------------------------------------------- */
 
 static int read_formula(laheteroprio *la, const char *value)
 {
@@ -117,7 +117,7 @@ static int read_settings(laheteroprio *la, const thrum_world *world)
     return err;
 }
 
-/* ---- Beginning and ending ----------------------------------------------------------------------------------------- */
+/* ---- Beginning and ending ---------------------------------------------------------------------------------------- */
 
 static void release(laheteroprio *la)
 {
@@ -168,7 +168,7 @@ static void end(void *state, const thrum_world *world)
     thrum__hetero_end(&la->hetero);
 }
 
-/* ---- Walks -------------------------------------------------------------------------------------------------------- */
+/* ---- Walks ------------------------------------------------------------------------------------------------------- */
 
 static thrum__cell *walk_of(const laheteroprio *la, int nodes, int node, int arch)
 {
@@ -232,7 +232,7 @@ static void lay_walks(laheteroprio *la, const thrum_world *world)
     la->laid = la->hetero.version;
 }
 
-/* ---- Choices ------------------------------------------------------------------------------------------------------ */
+/* ---- Choices ----------------------------------------------------------------------------------------------------- */
 
 static bool is_used(const laheteroprio *la, int formula)
 {
@@ -278,7 +278,7 @@ static uint64_t able_nodes(const laheteroprio *la, const thrum_job *job)
     return nodes;
 }
 
-/* ---- Pushing and popping ------------------------------------------------------------------------------------------ */
+/* ---- Pushing and popping ----------------------------------------------------------------------------------------- */
 
 static void push(void *state, const thrum_world *world, thrum_job *job, int from)
 {
@@ -308,7 +308,8 @@ static void count_changes(laheteroprio *la, const thrum_world *world, const thru
     }
 }
 
-/* The first of these cells that has something for the worker; of several that are as near, the one with the oldest job. */
+/* The first of these cells that has something for the worker; of several that are as near, the one with the oldest
+ * job. */
 static const thrum__cell *find_cell(const laheteroprio *la, const thrum_world *world, int worker,
                                     const thrum__cell *cell, int count)
 {

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/fault.h"
 
-/* ---- Lists -------------------------------------------------------------------------------------------------------- */
+/* ---- Lists ------------------------------------------------------------------------------------------------------- */
 
 static thrum_job *before(const thrum_job *job)
 {
@@ -79,7 +79,7 @@ thrum_job *thrum__list_last_for(const thrum__list *list, const thrum_world *worl
     return job;
 }
 
-/* ---- Heaps -------------------------------------------------------------------------------------------------------- */
+/* ---- Heaps ------------------------------------------------------------------------------------------------------- */
 
 static thrum_job *child(const thrum_job *job)
 {
@@ -126,7 +126,7 @@ static thrum_job *take_for(thrum__heap *heap, const thrum_world *world, int work
     return job;
 }
 
-/* ---- Shelves ------------------------------------------------------------------------------------------------------ */
+/* ---- Shelves ----------------------------------------------------------------------------------------------------- */
 
 thrum_job *thrum__shelf_take_for(thrum__shelf *shelf, const thrum_world *world, int worker)
 {
@@ -160,7 +160,7 @@ thrum_job *thrum__heaps_take_for(thrum__heaps *heaps, const thrum_world *world, 
     return best;
 }
 
-/* ---- Idlers ------------------------------------------------------------------------------------------------------- */
+/* ---- Idlers ------------------------------------------------------------------------------------------------------ */
 
 static void set_idle(thrum__idlers *idlers, int worker, bool idle)
 {

@@ -29,7 +29,7 @@ static inline unsigned thrum__arch_set(const thrum_job *job)
     return (job->codelet->cpu ? 1u << THRUM_ARCH_CPU : 0) | (job->codelet->emu ? 1u << THRUM_ARCH_EMU : 0);
 }
 
-/* ---- Lists -------------------------------------------------------------------------------------------------------- */
+/* ---- Lists ------------------------------------------------------------------------------------------------------- */
 
 /* Doubly linked: `link` is the next job, `mark` the one before. */
 typedef struct thrum__list {
@@ -45,7 +45,7 @@ void thrum__list_remove(thrum__list *list, thrum_job *job);
 thrum_job *thrum__list_first_for(const thrum__list *list, const thrum_world *world, int worker);
 thrum_job *thrum__list_last_for(const thrum__list *list, const thrum_world *world, int worker);
 
-/* ---- Heaps -------------------------------------------------------------------------------------------------------- */
+/* ---- Heaps ------------------------------------------------------------------------------------------------------- */
 
 static inline bool thrum__older(const thrum_job *a, const thrum_job *b)
 {
@@ -57,8 +57,8 @@ static inline bool thrum__more_urgent(const thrum_job *a, const thrum_job *b)
     return a->priority != b->priority ? a->priority > b->priority : thrum__older(a, b);
 }
 
-/* Pairing heaps (conc/pairing.h): `link` is the next child of the same parent, `mark` the first child. On top is the most urgent,
- * the oldest among equals, or `by_age` the oldest. */
+/* Pairing heaps (conc/pairing.h): `link` is the next child of the same parent, `mark` the first child. On top is the
+ * most urgent, the oldest among equals, or `by_age` the oldest. */
 typedef struct thrum__heap {
     thrum_job *top;
     bool by_age;
@@ -67,7 +67,7 @@ typedef struct thrum__heap {
 void thrum__heap_add(thrum__heap *heap, thrum_job *job);
 thrum_job *thrum__heap_take(thrum__heap *heap); /* the top; NULL if there is none */
 
-/* ---- Shelves ------------------------------------------------------------------------------------------------------ */
+/* ---- Shelves ----------------------------------------------------------------------------------------------------- */
 
 /* Of lists, for what is taken by age. */
 typedef struct thrum__shelf {
@@ -93,7 +93,7 @@ static inline void thrum__heaps_add(thrum__heaps *heaps, thrum_job *job)
 /* The first in the heaps' order that the worker can run; NULL if there is none. */
 thrum_job *thrum__heaps_take_for(thrum__heaps *heaps, const thrum_world *world, int worker);
 
-/* ---- Idlers ------------------------------------------------------------------------------------------------------- */
+/* ---- Idlers ------------------------------------------------------------------------------------------------------ */
 
 typedef struct thrum__idler {
     bool idle;    /* it was refused, and has not been woken since */

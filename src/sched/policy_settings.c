@@ -79,7 +79,7 @@ const char *thrum__policy_settings_of(const char *text)
     return semicolon ? semicolon + 1 : "";
 }
 
-/* ---- Values ------------------------------------------------------------------------------------------------------- */
+/* ---- Values ------------------------------------------------------------------------------------------------------ */
 
 /* Digits, perhaps with a point in between; whatever the locale. Negative: it is none. */
 static double read_decimal(const char *text)

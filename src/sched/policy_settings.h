@@ -15,7 +15,8 @@ int thrum__policy_settings_check(const thrum_policy *policy, const char *setting
 /* The settings in the text of a policy: what follows its first semicolon, or "". */
 const char *thrum__policy_settings_of(const char *text);
 
-/* A decimal number from `least` (not negative) to `most`: 0 or THRUM_EOPTION with a sentence that names the key; then nothing is written. */
+/* A decimal number from `least` (not negative) to `most`: 0 or THRUM_EOPTION with a sentence that names the key; then
+ * nothing is written. */
 int thrum__setting_number(const char *key, const char *value, double least, double most, double *number);
 
 #endif

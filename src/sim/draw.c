@@ -13,7 +13,7 @@ thrum__stream thrum__stream_of(uint64_t seed, uint64_t run)
     return (thrum__stream){thrum__mix(place ^ thrum__mix(run ^ UINT64_C(0xd1b54a32d192ed03)))};
 }
 
-/* ---- Ziggurats ---------------------------------------------------------------------------------------------------- */
+/* ---- Ziggurats --------------------------------------------------------------------------------------------------- */
 
 /* Where the lowest of 256 layers of equal area ends, for exp(-x) and exp(-x x/2). The area follows from it. */
 #define EXPONENTIAL_RIGHT 7.69711747013104972
@@ -106,7 +106,7 @@ double thrum__draw_normal_rest(const thrum__draw_tables *tables, thrum__stream *
     }
 }
 
-/* ---- Gamma -------------------------------------------------------------------------------------------------------- */
+/* ---- Gamma ------------------------------------------------------------------------------------------------------- */
 
 thrum__gamma thrum__gamma_of(double shape)
 {
@@ -114,10 +114,10 @@ thrum__gamma thrum__gamma_of(double shape)
     return (thrum__gamma){.d = d, .c = 1 / sqrt(9 * d), .power = shape < 1 ? 1 / shape : 0};
 }
 
-/* Marsaglia and Tsang: with a normal x, t = c x and v = (1 + t)^3, d v is taken with the probability exp(g),
- * g = x x/2 + d (1 - v + ln v). The series of the logarithm gives g = 3 d (-t^4/4 + t^5/5 - ...), the terms up to the third
- * cancelling each other. For t > 0 this is above -3/4 d t^4; for -1/3 < t < 0 the terms are below a geometric series with the
- * factor 1/3, so g > -9/8 d t^4 = -c c x^4/8, by 9 d c c = 1. And exp(g) >= 1 + g: the quick test, which for
+/* Marsaglia and Tsang: with a normal x, t = c x and v = (1 + t)^3, d v is taken with the probability exp(g), g = x x/2
+ * + d (1 - v + ln v). The series of the logarithm gives g = 3 d (-t^4/4 + t^5/5 - ...), the terms up to the third
+ * cancelling each other. For t > 0 this is above -3/4 d t^4; for -1/3 < t < 0 the terms are below a geometric series
+ * with the factor 1/3, so g > -9/8 d t^4 = -c c x^4/8, by 9 d c c = 1. And exp(g) >= 1 + g: the quick test, which for
  * large shapes hardly ever fails. */
 static double draw_cube(const thrum__draw_tables *tables, thrum__stream *stream, const thrum__gamma *gamma)
 {
@@ -137,7 +137,7 @@ double thrum__draw_gamma(const thrum__draw_tables *tables, thrum__stream *stream
     return gamma->power > 0 ? x * pow(thrum__draw_unit(stream), gamma->power) : x;
 }
 
-/* ---- Binomial ----------------------------------------------------------------------------------------------------- */
+/* ---- Binomial ---------------------------------------------------------------------------------------------------- */
 
 enum { FEW = 10 }; /* as many are expected at least where BTRS is used, whose constants hold from there on */
 
@@ -211,9 +211,10 @@ double thrum__draw_binomial(const thrum__draw_tables *tables, thrum__stream *str
     return it->flipped ? it->n - k : k;
 }
 
-/* ---- Tables ------------------------------------------------------------------------------------------------------- */
+/* ---- Tables ------------------------------------------------------------------------------------------------------ */
 
-/* Vose's way to share columns out: one that is too low is filled up by one that is too high, as long as there are both. */
+/* Vose's way to share columns out: one that is too low is filled up by one that is too high, as long as there are
+ * both. */
 void thrum__alias_make(thrum__alias *alias, const double probabilities[THRUM__ALIAS_COLUMNS])
 {
     double height[THRUM__ALIAS_COLUMNS];

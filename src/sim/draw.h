@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random numbers of the simulator: a stream of bits for each run, and from it uniform, exponential, normal, gamma and binomial
- * numbers.
+ * Random numbers of the simulator: a stream of bits for each run, and from it uniform, exponential, normal, gamma and
+ * binomial numbers.
  *
  * A stream is a counter in steps of an odd constant, whose values are mixed until nothing of the counter can be seen
- * (the SplitMix64 generator of Steele, Lea and Flood). All streams are stretches of one cycle of 2^64 numbers, begun at places
- * that follow from the seed and the number of the run: that two of 100,000 runs with a million numbers each overlap anywhere
- * has a probability of about 1 in 2000, and were harmless.
+ * (the SplitMix64 generator of Steele, Lea and Flood). All streams are stretches of one cycle of 2^64 numbers, begun at
+ * places that follow from the seed and the number of the run: that two of 100,000 runs with a million numbers each
+ * overlap anywhere has a probability of about 1 in 2000, and were harmless.
  *
- * Exponential and normal numbers are drawn by the ziggurat method of Marsaglia and Tsang with 256 layers: nearly always one
- * number of 64 bits, one multiplication and one comparison. Gamma numbers follow from normal ones by the method of the same
- * authors, with a tighter quick test (see draw.c); binomial ones from a table (Walker's alias method) for few attempts, by
- * counting gaps while few successes are expected, and by Hoermann's rejection from a transformed triangle (BTRS) beyond. All are
- * exact, up to rounding.
+ * Exponential and normal numbers are drawn by the ziggurat method of Marsaglia and Tsang with 256 layers: nearly always
+ * one number of 64 bits, one multiplication and one comparison. Gamma numbers follow from normal ones by the method of
+ * the same authors, with a tighter quick test (see draw.c); binomial ones from a table (Walker's alias method) for few
+ * attempts, by counting gaps while few successes are expected, and by Hoermann's rejection from a transformed triangle
+ * (BTRS) beyond. All are exact, up to rounding.
  */
 #ifndef THRUM_SIM_DRAW_H
 #define THRUM_SIM_DRAW_H
@@ -51,8 +51,8 @@ static inline double thrum__draw_unit(thrum__stream *stream)
 
 enum { THRUM__LAYERS = 256 };
 
-/* The layers of a ziggurat: layer i reaches from 0 to x[i], and what lies left of x[i + 1] is under the curve. f[i] is the
- * curve at x[i]. Layer 0 is the one with the tail; its x is that of a rectangle of the same area. */
+/* The layers of a ziggurat: layer i reaches from 0 to x[i], and what lies left of x[i + 1] is under the curve. f[i] is
+ * the curve at x[i]. Layer 0 is the one with the tail; its x is that of a rectangle of the same area. */
 typedef struct thrum__ziggurat {
     double x[THRUM__LAYERS + 1], f[THRUM__LAYERS + 1];
 } thrum__ziggurat;
@@ -109,8 +109,8 @@ typedef struct thrum__binomial {
 thrum__binomial thrum__binomial_of(double n, double p);
 double thrum__draw_binomial(const thrum__draw_tables *tables, thrum__stream *stream, const thrum__binomial *binomial);
 
-/* A table for numbers below 64, each with a probability of its own: 64 columns of equal height, each shared by two of the
- * numbers. */
+/* A table for numbers below 64, each with a probability of its own: 64 columns of equal height, each shared by two of
+ * the numbers. */
 enum { THRUM__ALIAS_COLUMNS = 64 };
 
 typedef struct thrum__alias {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Engines of the task simulator: a clock, kernels that share devices, copies that share channels. Chosen at run time by a table of
- * operations; what is above (task_*.c: policies, replicas, memory) is the same for all.
+ * Engines of the task simulator: a clock, kernels that share devices, copies that share channels. Chosen at run time by
+ * a table of operations; what is above (task_*.c: policies, replicas, memory) is the same for all.
  *
- * An engine is told what begins and says what ends next. Kernels of one device that run at the same time share it evenly: a kernel
- * of `seconds` alone on the device ends later if others are there. A core has one kernel at a time. Copies: see thrum__way; a copy
- * waits for the lines of its way (in the order in which copies were begun), then for the latency, then has the largest share of
- * all its channels that is fair (max-min).
+ * An engine is told what begins and says what ends next. Kernels of one device that run at the same time share it
+ * evenly: a kernel of `seconds` alone on the device ends later if others are there. A core has one kernel at a time.
+ * Copies: see thrum__way; a copy waits for the lines of its way (in the order in which copies were begun), then for the
+ * latency, then has the largest share of all its channels that is fair (max-min).
  *
  * There is one timer: something besides kernels and copies that takes a while and slows nothing down.
  *

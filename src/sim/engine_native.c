@@ -2,14 +2,14 @@
  *
  * thrum's own engine of the task simulator (engine.h): exact, and fast enough for millions of tasks.
  *
- * The queue of events has a place for each core and one for each device; what ends there next is moved when something changes. A
- * device that k kernels share goes on 1/k as fast for each of them. So it has a clock of its own that runs at that speed, on which a
- * kernel's end never changes: only the device's next end has to be worked out anew.
+ * The queue of events has a place for each core and one for each device; what ends there next is moved when something
+ * changes. A device that k kernels share goes on 1/k as fast for each of them. So it has a clock of its own that runs
+ * at that speed, on which a kernel's end never changes: only the device's next end has to be worked out anew.
  *
- * A copy that has its lines has a place until its latency is over. Then it has a *share* of its channels, and with all others that
- * have one it is in one place of the queue, that of the first to end. When one of them comes or goes, the shares of all may change:
- * they are worked out before the clock moves on, so once for all that happens at one time. A copy whose share stays keeps its end,
- * to the last digit.
+ * A copy that has its lines has a place until its latency is over. Then it has a *share* of its channels, and with all
+ * others that have one it is in one place of the queue, that of the first to end. When one of them comes or goes, the
+ * shares of all may change: they are worked out before the clock moves on, so once for all that happens at one time. A
+ * copy whose share stays keeps its end, to the last digit.
  */
 #include "sim/engine.h"
 #include "sim/events.h"
@@ -89,7 +89,7 @@ struct thrum__engine {
     int *members;             /* flows, channel by channel */
 };
 
-/* ---- Opening and closing -------------------------------------------------------------------------------------------- */
+/* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
 static void engine_close(thrum__engine *e)
 {
@@ -210,7 +210,7 @@ static double engine_now(const thrum__engine *e)
     return e->events.now;
 }
 
-/* ---- Kernels --------------------------------------------------------------------------------------------------------- */
+/* ---- Kernels ----------------------------------------------------------------------------------------------------- */
 
 /* The device's clock is brought up to now. */
 static void device_advance(const thrum__engine *e, device *d)
@@ -276,7 +276,7 @@ static uint64_t core_end(thrum__engine *e, uint64_t worker)
     return e->kernels[worker].ticket;
 }
 
-/* ---- The timer ------------------------------------------------------------------------------------------------------- */
+/* ---- The timer --------------------------------------------------------------------------------------------------- */
 
 static int engine_timer(thrum__engine *e, double seconds, uint64_t ticket)
 {
@@ -291,7 +291,7 @@ static uint64_t timer_end(thrum__engine *e)
     return e->timer;
 }
 
-/* ---- Shares of channels ----------------------------------------------------------------------------------------------- */
+/* ---- Shares of channels ------------------------------------------------------------------------------------------ */
 
 static flow *sharing(const thrum__engine *e, int number)
 {
@@ -360,8 +360,8 @@ static double find_tightest(thrum__engine *e, int *used)
     return least;
 }
 
-/* Max-min fairness: who is bound by the tightest channel has an equal share of it, and for the others the rest remains. Channels
- * that are equally tight but for rounding count as equal. */
+/* Max-min fairness: who is bound by the tightest channel has an equal share of it, and for the others the rest remains.
+ * Channels that are equally tight but for rounding count as equal. */
 static void find_fair_rates(thrum__engine *e)
 {
     int used = count_users(e), open = list_users(e);
@@ -421,7 +421,7 @@ static void share_channels(thrum__engine *e)
     put_first_end(e);
 }
 
-/* ---- Copies ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t place_of(const thrum__engine *e, const flow *f)
 {
@@ -548,7 +548,7 @@ static uint64_t flow_end(thrum__engine *e, const flow *f)
     return c->ticket;
 }
 
-/* ---- The clock ---------------------------------------------------------------------------------------------------------------- */
+/* ---- The clock --------------------------------------------------------------------------------------------------- */
 
 /* Shares are worked out when all that happens now has happened. */
 static bool find_next(thrum__engine *e)

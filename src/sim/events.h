@@ -2,13 +2,13 @@
  *
  * Events on a virtual clock: what happens next? The earliest; of equal times, what was scheduled first.
  *
- * The queue is a tournament: events sit in places, the leaves of a binary tree, and each inner node holds the earlier of
- * the two below it, so the root is the next event. Scheduling, taking, and replacing the first (what a simulator does most:
- * a worker is done and begins something else) change one place and play the matches between it and the root anew. Which those
- * are is known beforehand and none of them is a branch, which is why this is faster than a heap.
+ * The queue is a tournament: events sit in places, the leaves of a binary tree, and each inner node holds the earlier
+ * of the two below it, so the root is the next event. Scheduling, taking, and replacing the first (what a simulator
+ * does most: a worker is done and begins something else) change one place and play the matches between it and the root
+ * anew. Which those are is known beforehand and none of them is a branch, which is why this is faster than a heap.
  *
- * An event is a time, a number that the queue gives it, and a payload that is the caller's. The clock is the time of the
- * event that was taken last. One thread at a time.
+ * An event is a time, a number that the queue gives it, and a payload that is the caller's. The clock is the time of
+ * the event that was taken last. One thread at a time.
  */
 #ifndef THRUM_SIM_EVENTS_H
 #define THRUM_SIM_EVENTS_H
@@ -21,7 +21,8 @@
 #define THRUM__EVENT_PLACES (UINT64_C(1) << 24)
 #define THRUM__EVENT_NUMBERS (UINT64_C(1) << 40)
 
-/* What matches are decided by. Times are 0 or more, and the bits of such numbers, seen as whole numbers, have the same order.
+/* What matches are decided by. Times are 0 or more, and the bits of such numbers, seen as whole numbers, have the same
+ * order.
  */
 typedef struct thrum__event_key {
     uint64_t time;   /* the bits of a double; all bits set: no event */
@@ -46,8 +47,8 @@ typedef struct thrum__events {
 int thrum__events_begin(thrum__events *events, uint32_t room);
 void thrum__events_end(thrum__events *events);
 
-/* No events any more, but `count` with the payloads 0, 1, ..., scheduled for the time 0 in this order; and the clock is at 0.
- * As if nothing had been before. */
+/* No events any more, but `count` with the payloads 0, 1, ..., scheduled for the time 0 in this order; and the clock is
+ * at 0. As if nothing had been before. */
 void thrum__events_reset(thrum__events *events, uint32_t count);
 
 /* time >= now. There is room. */
@@ -56,7 +57,7 @@ void thrum__events_schedule(thrum__events *events, double time, uint64_t payload
 /* Takes the first event. False: there is none. */
 bool thrum__events_take(thrum__events *events, double *time, uint64_t *payload);
 
-/* ---- The first event, in place ------------------------------------------------------------------------------------ */
+/* ---- The first event, in place ----------------------------------------------------------------------------------- */
 
 static inline uint64_t thrum__event_bits(double time)
 {
@@ -83,8 +84,8 @@ static inline uint64_t thrum__events_first_payload(const thrum__events *events)
     return events->payloads[thrum__events_first_place(events)];
 }
 
-/* Plays the matches above a place whose key has changed. Who wins cannot be predicted, so there is no branch for it: a mask of
- * all bits or none exchanges the two. */
+/* Plays the matches above a place whose key has changed. Who wins cannot be predicted, so there is no branch for it: a
+ * mask of all bits or none exchanges the two. */
 static inline void thrum__events_play(thrum__events *events, uint64_t place, thrum__event_key key)
 {
     uint64_t *times = events->times, *tickets = events->tickets, i = events->room + place;
@@ -111,10 +112,10 @@ static inline void thrum__events_again(thrum__events *events, double time)
                        (thrum__event_key){thrum__event_bits(time), events->number++ * THRUM__EVENT_PLACES + place});
 }
 
-/* ---- Places of the caller's choosing ------------------------------------------------------------------------------- */
+/* ---- Places of the caller's choosing ----------------------------------------------------------------------------- */
 
-/* Instead of scheduling and taking: each place has one event or none, which can be moved. `number` decides among equal times: the
- * lowest comes first. place < room, number < THRUM__EVENT_NUMBERS, time >= 0. */
+/* Instead of scheduling and taking: each place has one event or none, which can be moved. `number` decides among equal
+ * times: the lowest comes first. place < room, number < THRUM__EVENT_NUMBERS, time >= 0. */
 static inline void thrum__events_put(thrum__events *events, uint64_t place, double time, uint64_t number)
 {
     /* -0.0 + 0.0 is 0.0: the bits of -0.0 would be beyond all others. */

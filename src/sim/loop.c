@@ -16,10 +16,10 @@
 #include <math.h>
 #include <stdatomic.h>
 
-/* ---- Results of many runs ----------------------------------------------------------------------------------------- */
+/* ---- Results of many runs ---------------------------------------------------------------------------------------- */
 
-/* Mean and sum of squared distances from it are kept anew with each number (Welford), not taken from sums of squares, which
- * would cancel. */
+/* Mean and sum of squared distances from it are kept anew with each number (Welford), not taken from sums of squares,
+ * which would cancel. */
 struct tally {
     double count, mean, squares, min, max;
     double chunks, makespan; /* means */
@@ -70,7 +70,7 @@ static thrum_loop_sim_result tally_result(const struct tally *tally)
     };
 }
 
-/* ---- Runs --------------------------------------------------------------------------------------------------------- */
+/* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
 struct simulation {
     const thrum_loop_sim *sim;
@@ -131,8 +131,8 @@ static void run_some(size_t lo, size_t hi, void *into, void *ctx)
     report(simulation, hi - lo);
 }
 
-/* So many runs are one piece: as many pieces as occupy all workers evenly, and no fewer runs than go side by side, unless there
- * are so few that workers would have nothing to do. */
+/* So many runs are one piece: as many pieces as occupy all workers evenly, and no fewer runs than go side by side,
+ * unless there are so few that workers would have nothing to do. */
 static size_t piece_of(uint64_t runs)
 {
     enum { PIECES = 512, FEW = 256 };
@@ -142,8 +142,9 @@ static size_t piece_of(uint64_t runs)
     return piece > THRUM__DESK_LANES ? piece : THRUM__DESK_LANES;
 }
 
-/* As many processes at a time as the executor has workers. The default one would have as many as this says; it is not made for the
- * sake of a number, since its threads would just be starting when the first process forks, and not every allocator can bear that. */
+/* As many processes at a time as the executor has workers. The default one would have as many as this says; it is not
+ * made for the sake of a number, since its threads would just be starting when the first process forks, and not every
+ * allocator can bear that. */
 static uint32_t processes_for(thrum_executor *ex)
 {
     thrum_machine_info machine;

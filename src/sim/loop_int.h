@@ -29,7 +29,8 @@ typedef struct thrum__loop_setting {
     thrum__times times;
     thrum__speeds speeds;
     unsigned needs; /* THRUM_NEEDS_... of the technique */
-    /* All chunks, where they follow from the number of the request alone and are not too many different ones; else NULL. */
+    /* All chunks, where they follow from the number of the request alone and are not too many different ones; else
+     * NULL. */
     thrum__sim_row *rows;
     uint32_t row_count;
 } thrum__loop_setting;
@@ -70,14 +71,15 @@ void thrum__desk_end(thrum__desk *desk);
 /* So many runs side by side are the fastest. */
 enum { THRUM__DESK_LANES = 2 };
 
-/* Does the runs first, first + 1, ..., one at each desk, at most THRUM__DESK_LANES of them, of one setting. What they gave is
- * in `run` of the desks; it does not depend on what else is done side by side. */
+/* Does the runs first, first + 1, ..., one at each desk, at most THRUM__DESK_LANES of them, of one setting. What they
+ * gave is in `run` of the desks; it does not depend on what else is done side by side. */
 void thrum__desks_run(thrum__desk *desks, uint32_t lanes, uint64_t first);
 
 /* The schedule at the beginning of run number `number`, and the stream of its times. */
 thrum__stream thrum__loop_run_begin(const thrum__loop_setting *setting, thrum_schedule *schedule, uint64_t number);
 
-/* All runs by the SimGrid engine, so many at the same time: runs[i] is what run number i gave. 0, or an error with a sentence. */
+/* All runs by the SimGrid engine, so many at the same time: runs[i] is what run number i gave. 0, or an error with a
+ * sentence. */
 int thrum__loop_simgrid(const thrum_loop_sim *sim, const thrum__loop_setting *setting, uint32_t processes,
                         thrum__loop_run *runs);
 

@@ -3,11 +3,13 @@
  * One run of a simulated loop, by the native engine.
  *
  * Each worker has one event under way: the moment at which it asks for a chunk. All ask at the time 0, in the order of
- * their numbers; the chunk that is handed out keeps the worker until it asks again. Where sizes follow from the number of the
- * request, times are drawn many at a time and then handed to whoever asks first: the order of drawing is the same.
+ * their numbers; the chunk that is handed out keeps the worker until it asks again. Where sizes follow from the number
+ * of the request, times are drawn many at a time and then handed to whoever asks first: the order of drawing is the
+ * same.
  *
- * Each step of a run waits for the one before: who asks next follows from when the last chunk ends. So a few runs are done side
- * by side, step by step in turns, and the processor works on several chains at the same time. They share nothing.
+ * Each step of a run waits for the one before: who asks next follows from when the last chunk ends. So a few runs are
+ * done side by side, step by step in turns, and the processor works on several chains at the same time. They share
+ * nothing.
  */
 #include "loop_int.h"
 
@@ -54,7 +56,7 @@ static inline double hand_out(thrum__desk *desk, double work)
     return end - begin;
 }
 
-/* ---- Chunks from a list ------------------------------------------------------------------------------------------- */
+/* ---- Chunks from a list ------------------------------------------------------------------------------------------ */
 
 enum { AT_ONCE = 64 };
 
@@ -82,7 +84,7 @@ static void run_row(thrum__desk *desks, uint32_t lanes, const thrum__sim_row *ro
     }
 }
 
-/* ---- Chunks from a schedule --------------------------------------------------------------------------------------- */
+/* ---- Chunks from a schedule -------------------------------------------------------------------------------------- */
 
 static void tell_finished(thrum__desk *desk, uint32_t worker)
 {
@@ -128,7 +130,7 @@ static void run_schedules(thrum__desk *desks, uint32_t lanes)
             ask_schedule(&desks[lane]);
 }
 
-/* ------------------------------------------------------------------------------------------------------------------- */
+/* ------------------------------------------------------------------------------------------------------------------ */
 
 static void begin_run(thrum__desk *desk, uint64_t number)
 {

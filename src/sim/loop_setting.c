@@ -38,7 +38,8 @@ static bool can_be_listed(const thrum__rule *rule, thrum_technique technique)
     return rule->order == THRUM__BY_NUMBER || rule->order == THRUM__BY_REST;
 }
 
-/* Turns the rows of the schedule into rows that can be drawn from; the last chunk, if it is shorter, is a row of its own. */
+/* Turns the rows of the schedule into rows that can be drawn from; the last chunk, if it is shorter, is a row of its
+ * own. */
 static uint32_t fill_rows(thrum__sim_row *rows, const thrum__times *times, const thrum__loop_row *from, uint32_t count,
                           uint64_t n)
 {

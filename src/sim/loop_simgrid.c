@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs of a simulated loop by the SimGrid engine (simgrid.h): it is handed the schedule and the stream of times of each run.
+ * Runs of a simulated loop by the SimGrid engine (simgrid.h): it is handed the schedule and the stream of times of each
+ * run.
  */
 #include "loop_int.h"
 

@@ -26,7 +26,7 @@ int thrum__machine_set_text(char **old, const char *text)
     return 0;
 }
 
-/* ---- Making and freeing ------------------------------------------------------------------------------------------- */
+/* ---- Making and freeing ------------------------------------------------------------------------------------------ */
 
 thrum_machine *thrum__machine_new(const char *path)
 {
@@ -145,7 +145,7 @@ thrum__speed_row *thrum__machine_row(thrum_machine *machine, const char *codelet
     return row ? row : add_row(machine, codelet, kind);
 }
 
-/* ---- Copying ------------------------------------------------------------------------------------------------------ */
+/* ---- Copying ----------------------------------------------------------------------------------------------------- */
 
 static int copy_kinds(thrum_machine *to, const thrum_machine *from)
 {
@@ -219,7 +219,7 @@ thrum_machine *thrum_machine_copy(const thrum_machine *machine)
     return copy;
 }
 
-/* ---- Looking ------------------------------------------------------------------------------------------------------ */
+/* ---- Looking ----------------------------------------------------------------------------------------------------- */
 
 int thrum__machine_kind(const thrum_machine *machine, const char *name)
 {
@@ -276,7 +276,7 @@ void thrum_machine_measure(const thrum_machine *machine, thrum_machine_size *siz
     };
 }
 
-/* ---- As a whole --------------------------------------------------------------------------------------------------- */
+/* ---- As a whole -------------------------------------------------------------------------------------------------- */
 
 static int check_links(const thrum_machine *machine)
 {
@@ -333,7 +333,7 @@ int thrum__machine_check(const thrum_machine *machine)
     return err ? err : check_cores(machine);
 }
 
-/* ---- How long tasks take ------------------------------------------------------------------------------------------ */
+/* ---- How long tasks take ----------------------------------------------------------------------------------------- */
 
 const thrum__speed_row *thrum__machine_speed(const thrum_machine *machine, const char *codelet, int kind)
 {
@@ -391,7 +391,7 @@ double thrum__machine_draw(const thrum_machine *machine, const thrum__speed_row 
     return seconds * thrum__machine_noise(machine, stream) + overhead(machine, amount, kind);
 }
 
-/* ---- What has no speed -------------------------------------------------------------------------------------------- */
+/* ---- What has no speed ------------------------------------------------------------------------------------------- */
 
 static int no_speed(const thrum_machine *machine, const char *codelet, int kind)
 {

@@ -34,8 +34,9 @@ typedef struct thrum__device_kind {
 } thrum__device_kind;
 
 /* How fast a codelet is on a kind of worker: seconds = fixed + bytes * per_byte + bytes that are only read * per_read +
- * work / rate; or what `law` says. The first is multiplied by 1 + crowd * (other workers of the host). Work up to `small_work` (-1: none)
- * has another rate, and it may have another `per_byte` (-1: the same). `moved`: see thrum__overhead, to which it is added. */
+ * work / rate; or what `law` says. The first is multiplied by 1 + crowd * (other workers of the host). Work up to
+ * `small_work` (-1: none) has another rate, and it may have another `per_byte` (-1: the same). `moved`: see
+ * thrum__overhead, to which it is added. */
 typedef struct thrum__speed_row {
     char *codelet; /* "*": all that have no row of their own */
     int kind;      /* of device, or THRUM__CORE */
@@ -45,10 +46,10 @@ typedef struct thrum__speed_row {
     thrum__law *law; /* seconds; NULL: by the numbers above */
 } thrum__speed_row;
 
-/* What a worker of a kind adds to a task: seconds, those for each access and for each byte of scratch memory; and by how much of
- * that each other worker of the host makes it longer. `fresh`: for each byte of a device's memory that is given to data which had none
- * there; the next task that begins on the device pays. `copy`: for each copy that the worker asks for, `moved`: for each byte of it; its next
- * task pays. */
+/* What a worker of a kind adds to a task: seconds, those for each access and for each byte of scratch memory; and by
+ * how much of that each other worker of the host makes it longer. `fresh`: for each byte of a device's memory that is
+ * given to data which had none there; the next task that begins on the device pays. `copy`: for each copy that the
+ * worker asks for, `moved`: for each byte of it; its next task pays. */
 typedef struct thrum__overhead {
     double task, access, scratch, fresh, copy, moved, crowd;
 } thrum__overhead;
@@ -63,15 +64,15 @@ struct thrum_machine {
     thrum__speed_row *speeds;
     int speed_count;
     thrum__overhead core_overhead, *kind_overhead;
-    /* How tasks come: who inserts takes so long for each, and for each access of it, and waits while `window` of them have not
-     * ended (0: no limit) until half of them have. All 0: all tasks are there from the start. */
+    /* How tasks come: who inserts takes so long for each, and for each access of it, and waits while `window` of them
+     * have not ended (0: no limit) until half of them have. All 0: all tasks are there from the start. */
     double insert_task, insert_access;
     int window;
     thrum__law *noise; /* NULL: none */
     char *cores_where; /* "FILE:LINE" of its line; NULL: none */
 };
 
-/* ---- Laid out ----------------------------------------------------------------------------------------------------- */
+/* ---- Laid out ---------------------------------------------------------------------------------------------------- */
 
 typedef struct thrum__site {
     thrum_place place; /* what policies see */
@@ -79,8 +80,8 @@ typedef struct thrum__site {
     int core_of;       /* of devices: which device, by number over all; of cores -1 */
 } thrum__site;
 
-/* A way from one memory node to another is a list of channels, each with a capacity that those who use it share. Those marked as a
- * line serve one copy after the other; a copy has the line from its beginning to its end. */
+/* A way from one memory node to another is a list of channels, each with a capacity that those who use it share. Those
+ * marked as a line serve one copy after the other; a copy has the line from its beginning to its end. */
 typedef struct thrum__channel {
     double bandwidth; /* bytes a second */
     bool line;
@@ -112,8 +113,8 @@ void thrum__machine_layout_drop(thrum__layout *layout);
 /* Which row says how fast the codelet is there: its own, else "*"; NULL: none does. */
 const thrum__speed_row *thrum__machine_speed(const thrum_machine *machine, const char *codelet, int kind);
 
-/* What a task is: units of work, the bytes of its data, those of them that it only reads and those that are scratch memory, and how many
- * accesses it has. */
+/* What a task is: units of work, the bytes of its data, those of them that it only reads and those that are scratch
+ * memory, and how many accesses it has. */
 typedef struct thrum__amount {
     double work, bytes, read, scratch;
     int accesses;
@@ -128,8 +129,8 @@ double thrum__machine_draw(const thrum_machine *machine, const thrum__speed_row 
 /* A factor by which the time of one task is multiplied; 1 without noise, and then nothing is drawn. */
 double thrum__machine_noise(const thrum_machine *machine, thrum__stream *stream);
 
-/* Whether all workers that could run a codelet for these architectures (bits 1u << arch) have a speed for it: 0, or THRUM_EINVAL
- * and a sentence that names the codelet, the kind of worker and the line that would help. */
+/* Whether all workers that could run a codelet for these architectures (bits 1u << arch) have a speed for it: 0, or
+ * THRUM_EINVAL and a sentence that names the codelet, the kind of worker and the line that would help. */
 int thrum__machine_check_speed(const thrum_machine *machine, const char *codelet, unsigned archs);
 
 #endif

@@ -16,7 +16,7 @@
 
 enum { WHERE_TEXT = 96, MOST_BYTES = 1 << 24 };
 
-/* ---- Reading ------------------------------------------------------------------------------------------------------ */
+/* ---- Reading ----------------------------------------------------------------------------------------------------- */
 
 /* The first line that says something: "thrum-machine 1". */
 static int take_version(const char *line, const char *where)
@@ -129,7 +129,7 @@ thrum_machine *thrum_machine_parse(const char *text, size_t length, const char *
     return NULL;
 }
 
-/* ---- Files -------------------------------------------------------------------------------------------------------- */
+/* ---- Files ------------------------------------------------------------------------------------------------------- */
 
 static int cannot(const char *what, const char *path)
 {
@@ -177,7 +177,7 @@ static thrum_machine *open_file(const char *path)
     return machine;
 }
 
-/* ---- By name ------------------------------------------------------------------------------------------------------ */
+/* ---- By name ----------------------------------------------------------------------------------------------------- */
 
 const char *thrum_machine_at(int number, const char **text)
 {
@@ -222,7 +222,7 @@ thrum_machine *thrum_machine_open(const char *name)
     return NULL;
 }
 
-/* ---- One line more ------------------------------------------------------------------------------------------------ */
+/* ---- One line more ----------------------------------------------------------------------------------------------- */
 
 static int take_in_copy(thrum_machine *copy, const char *line, const char *where)
 {
@@ -259,9 +259,10 @@ int thrum_machine_apply(thrum_machine *machine, const char *line, const char *wh
     return err;
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------------------------ */
+/* ---- Writing ----------------------------------------------------------------------------------------------------- */
 
-/* Numbers are written so that reading them gives the same to the last bit: with a unit if that does, else with all digits. */
+/* Numbers are written so that reading them gives the same to the last bit: with a unit if that does, else with all
+ * digits. */
 static void write_seconds(FILE *file, double seconds)
 {
     static const struct {

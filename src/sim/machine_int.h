@@ -7,7 +7,7 @@
 
 #include "sim/machine.h"
 
-/* ---- machine.c ---------------------------------------------------------------------------------------------------- */
+/* ---- machine.c --------------------------------------------------------------------------------------------------- */
 
 /* Without anything; NULL and a sentence without memory. */
 thrum_machine *thrum__machine_new(const char *path);
@@ -28,20 +28,21 @@ int thrum__machine_set_text(char **old, const char *text);
 
 void thrum__law_drop(thrum__law *law); /* NULL does nothing */
 
-/* What is wrong with it as a whole: a device without a link, more lost cores than there are, limits. 0 or THRUM_EINVAL. */
+/* What is wrong with it as a whole: a device without a link, more lost cores than there are, limits. 0 or
+ * THRUM_EINVAL. */
 int thrum__machine_check(const thrum_machine *machine);
 
 /* Devices of one host, of all kinds; cores of a host that are workers. */
 int thrum__machine_devices(const thrum_machine *machine);
 int thrum__machine_cores(const thrum_machine *machine);
 
-/* ---- machine_line.c ----------------------------------------------------------------------------------------------- */
+/* ---- machine_line.c ---------------------------------------------------------------------------------------------- */
 
 /* Names of architectures. */
 extern const char *const thrum__machine_archs[THRUM_ARCHS];
 
-/* Takes in one line, which it cuts to pieces; empty lines and comments do nothing. The machine may be changed in part when it
- * fails. */
+/* Takes in one line, which it cuts to pieces; empty lines and comments do nothing. The machine may be changed in part
+ * when it fails. */
 int thrum__machine_take(thrum_machine *machine, char *line, const char *where);
 
 /* Numbers in files have a point, whatever the locale: between these two the thread has the locale "C". */
@@ -51,12 +52,12 @@ typedef struct thrum__plain_locale {
 int thrum__plain_locale_begin(thrum__plain_locale *locale);
 void thrum__plain_locale_end(thrum__plain_locale *locale);
 
-/* Quantities, as in base/quantity.h, or a number of any form in the base unit ("1e-7s", "1e9B/s"); "unlimited" is INFINITY for
- * rates. 0, or an error with a sentence without a place. */
+/* Quantities, as in base/quantity.h, or a number of any form in the base unit ("1e-7s", "1e9B/s"); "unlimited" is
+ * INFINITY for rates. 0, or an error with a sentence without a place. */
 int thrum__machine_time(const char *text, double *seconds);
 int thrum__machine_rate(const char *text, double *bytes_per_second);
 
-/* ---- Machines that come with thrum: made from machines/ when the library is built --------------------------------- */
+/* ---- Machines that come with thrum: made from machines/ when the library is built -------------------------------- */
 
 typedef struct thrum__shipped {
     const char *name, *text;

@@ -2,8 +2,8 @@
  *
  * Machines laid out: workers, memory nodes, channels and the ways between nodes, by number.
  *
- * Channels: of each host the root up and down and the network out and in; of each device its link up and down. Those without a
- * limit stand on no way.
+ * Channels: of each host the root up and down and the network out and in; of each device its link up and down. Those
+ * without a limit stand on no way.
  *
  *     host 0 --- network out ---> (switch) --- network in ---> host 1
  *       |  root down, up                                         |
@@ -17,7 +17,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* ---- Numbers ------------------------------------------------------------------------------------------------------ */
+/* ---- Numbers ----------------------------------------------------------------------------------------------------- */
 
 enum host_channel { ROOT_UP, ROOT_DOWN, NETWORK_OUT, NETWORK_IN, HOST_CHANNELS };
 enum device_channel { LINK_UP, LINK_DOWN, DEVICE_CHANNELS };
@@ -49,7 +49,7 @@ static int host_at(const thrum__layout *layout, int node)
     return device < 0 ? node : device / thrum__machine_devices(layout->machine);
 }
 
-/* ---- Workers ------------------------------------------------------------------------------------------------------ */
+/* ---- Workers ----------------------------------------------------------------------------------------------------- */
 
 static void add_worker(thrum__layout *layout, thrum__site site)
 {
@@ -105,7 +105,7 @@ static void add_hosts(thrum__layout *layout)
     }
 }
 
-/* ---- Ways --------------------------------------------------------------------------------------------------------- */
+/* ---- Ways -------------------------------------------------------------------------------------------------------- */
 
 static void pass(const thrum__layout *layout, thrum__way *way, int channel)
 {
@@ -181,7 +181,7 @@ static void add_ways(thrum__layout *layout)
             layout->ways[(size_t)from * (size_t)layout->node_count + (size_t)to] = way_of(layout, from, to);
 }
 
-/* ---- All together ------------------------------------------------------------------------------------------------- */
+/* ---- All together ------------------------------------------------------------------------------------------------ */
 
 static int no_worker(const thrum_machine *machine)
 {
@@ -233,7 +233,7 @@ void thrum__machine_layout_drop(thrum__layout *layout)
     *layout = (thrum__layout){0};
 }
 
-/* ---- One worker --------------------------------------------------------------------------------------------------- */
+/* ---- One worker -------------------------------------------------------------------------------------------------- */
 
 /* Of a core or a device's worker, counted from the first of its sort on. */
 static void describe_core(const thrum_machine *machine, int number, thrum_place *place, char name[64])

@@ -2,8 +2,8 @@
  *
  * One line of the description of a machine: words, values with units, and what each kind of line changes.
  *
- * Whoever wrote it, nothing in it is trusted: a line that cannot be understood is refused with its place and with what would be
- * right.
+ * Whoever wrote it, nothing in it is trusted: a line that cannot be understood is refused with its place and with what
+ * would be right.
  */
 #include "sim/machine_int.h"
 
@@ -35,7 +35,7 @@ static int wrong(const struct reader *reader, const char *format, ...)
     return thrum__fault(THRUM_EINVAL, "%.100s: %s", reader->where, sentence);
 }
 
-/* ---- Numbers ------------------------------------------------------------------------------------------------------ */
+/* ---- Numbers ----------------------------------------------------------------------------------------------------- */
 
 int thrum__plain_locale_begin(thrum__plain_locale *locale)
 {
@@ -85,15 +85,15 @@ int thrum__machine_rate(const char *text, double *bytes_per_second)
     return 0;
 }
 
-/* ---- Words -------------------------------------------------------------------------------------------------------- */
+/* ---- Words ------------------------------------------------------------------------------------------------------- */
 
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
 
-/* Takes the quotes off a word that begins with one: what stands between them, in which \ makes the next character an ordinary one.
- * NULL: the second one is missing, or something follows it. */
+/* Takes the quotes off a word that begins with one: what stands between them, in which \ makes the next character an
+ * ordinary one. NULL: the second one is missing, or something follows it. */
 static char *unquote(char *word, char **rest)
 {
     char *to = word, *from = word + 1;
@@ -144,7 +144,7 @@ static int next_setting(struct reader *reader, char **key, char **value)
     return 0;
 }
 
-/* ---- Values ------------------------------------------------------------------------------------------------------- */
+/* ---- Values ------------------------------------------------------------------------------------------------------ */
 
 enum value { COUNT, SIZE, RATE, TIME, EITHER, ARCH };
 
@@ -236,7 +236,7 @@ static int read_value(const struct reader *reader, const struct key *key, const 
     return err ? wrong_value(reader, key, text) : 0;
 }
 
-/* ---- Lines with fixed keys ---------------------------------------------------------------------------------------- */
+/* ---- Lines with fixed keys --------------------------------------------------------------------------------------- */
 
 enum { KEYS_MOST = 8 };
 
@@ -328,7 +328,7 @@ static int take_insert(struct reader *reader)
     return take_settings(reader, "insert", insert_keys, reader->machine);
 }
 
-/* ---- Devices ------------------------------------------------------------------------------------------------------ */
+/* ---- Devices ----------------------------------------------------------------------------------------------------- */
 
 enum { KIND_NAME = 16 };
 
@@ -371,7 +371,7 @@ static int find_kind(const struct reader *reader, const char *name, int *kind)
                  thrum__meant(name, names, count, meant));
 }
 
-/* ---- Speeds ------------------------------------------------------------------------------------------------------- */
+/* ---- Speeds ------------------------------------------------------------------------------------------------------ */
 
 /* "30e9", "30G", "30G/s": units of work a second. */
 static int read_speed(const struct reader *reader, const char *text, double *speed)
@@ -407,7 +407,8 @@ static int read_crowd(const struct reader *reader, const char *text, double *cro
                  text);
 }
 
-/* "40e9:1.5e6": work of up to 1.5e6 units is done at 40e9 a second. "40e9:1.5e6:0.1ns": and so much each of its bytes takes. */
+/* "40e9:1.5e6": work of up to 1.5e6 units is done at 40e9 a second. "40e9:1.5e6:0.1ns": and so much each of its bytes
+ * takes. */
 static int read_small(const struct reader *reader, const char *key, char *text, thrum__speed_row *row)
 {
     const struct key time_key = {.name = key, .value = TIME};
@@ -441,7 +442,8 @@ static const char *listed(const char *const *names, int count, char *text, size_
     return text;
 }
 
-/* The kind behind the point in "fixed.gpu", and which of `names`, from 1 on, stands before it; without a point it is 0. */
+/* The kind behind the point in "fixed.gpu", and which of `names`, from 1 on, stands before it; without a point it is
+ * 0. */
 static int read_key_of_kind(const struct reader *reader, const char *line, const char *key, const char *const *names,
                             int count, int *part, int *kind)
 {
@@ -511,7 +513,7 @@ static int take_speed(struct reader *reader, const char *codelet)
     return err || taken ? err : wrong(reader, "the speed of '%.40s' is missing: cpu=30e9, for example", codelet);
 }
 
-/* ---- Times and noise ---------------------------------------------------------------------------------------------- */
+/* ---- Times and noise --------------------------------------------------------------------------------------------- */
 
 /* The numbers of a distribution may have units of time; the text becomes one without, in seconds. */
 static bool without_units(const char *text, char *plain, size_t room)
@@ -607,7 +609,7 @@ static int take_time_line(struct reader *reader)
     return take_of_codelet(reader, "time", take_time);
 }
 
-/* ---- Overheads ---------------------------------------------------------------------------------------------------- */
+/* ---- Overheads --------------------------------------------------------------------------------------------------- */
 
 enum overhead_part {
     TASK_PART,
@@ -672,7 +674,7 @@ static int take_noise(struct reader *reader)
     return 0;
 }
 
-/* ---- Names -------------------------------------------------------------------------------------------------------- */
+/* ---- Names ------------------------------------------------------------------------------------------------------- */
 
 static int take_name(struct reader *reader)
 {
@@ -701,7 +703,7 @@ static int take_about(struct reader *reader)
     return thrum__machine_set_text(&reader->machine->about, begin);
 }
 
-/* ---- Lines -------------------------------------------------------------------------------------------------------- */
+/* ---- Lines ------------------------------------------------------------------------------------------------------- */
 
 static const struct line_kind {
     const char *name;

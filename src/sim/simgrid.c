@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- In the keeper and its runs ----------------------------------------------------------------------------------- */
+/* ---- In the keeper and its runs ---------------------------------------------------------------------------------- */
 
 _Noreturn static void simulate_one(const thrum__keeper *keeper, const thrum__simgrid_job *job, uint64_t number)
 {
@@ -60,7 +60,7 @@ static void keep(const thrum__keeper *keeper, void *ctx)
         wait_for_run();
 }
 
-/* ---- In the caller ------------------------------------------------------------------------------------------------ */
+/* ---- In the caller ----------------------------------------------------------------------------------------------- */
 
 static int take_run(void *ctx, const void *said, size_t length)
 {

@@ -5,10 +5,11 @@
  *     caller ── fork ──> keeper: loads SimGrid ── fork ──> runs, if it wants to
  *        <──────────── pipe: messages ───┘──────────────────┘
  *
- * The first fork comes from a process that may have threads. The child goes on with what is safe there with the C library of
- * GNU and others that make malloc and the loader safe across fork: it takes none of thrum's locks and uses no executor.
- * The keeper ends with its parent, its children end with the keeper. All are out of the terminal's process group, so that an
- * interrupt meets the caller alone. What SimGrid prints goes to a file in memory, of which an error quotes the first line.
+ * The first fork comes from a process that may have threads. The child goes on with what is safe there with the C
+ * library of GNU and others that make malloc and the loader safe across fork: it takes none of thrum's locks and uses
+ * no executor. The keeper ends with its parent, its children end with the keeper. All are out of the terminal's process
+ * group, so that an interrupt meets the caller alone. What SimGrid prints goes to a file in memory, of which an error
+ * quotes the first line.
  */
 #include "simgrid_process.h"
 
@@ -36,7 +37,7 @@ struct message {
 enum { HEAD = offsetof(struct message, data) };
 _Static_assert(sizeof(struct message) <= PIPE_BUF, "messages of several writers do not mix");
 
-/* ---- In the keeper and its children ------------------------------------------------------------------------------- */
+/* ---- In the keeper and its children ------------------------------------------------------------------------------ */
 
 static void tell(const thrum__keeper *keeper, int kind, const void *data, size_t length)
 {
@@ -95,8 +96,9 @@ void thrum__keeper_reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The module lies beside the library (or the program that has it inside), or where the system looks for libraries. The path
- * is made here and is not left to $ORIGIN, which is the sanitizers' where they stand between libthrum and dlopen. */
+/* The module lies beside the library (or the program that has it inside), or where the system looks for libraries. The
+ * path is made here and is not left to $ORIGIN, which is the sanitizers' where they stand between libthrum and
+ * dlopen. */
 static void *open_module(void)
 {
     Dl_info self;
@@ -142,7 +144,7 @@ _Noreturn static void live(const thrum__keeping *keeping, int pipe, int output)
     thrum__keeper_done(&keeper);
 }
 
-/* ---- In the caller ------------------------------------------------------------------------------------------------ */
+/* ---- In the caller ----------------------------------------------------------------------------------------------- */
 
 static bool take(int pipe, void *data, size_t length)
 {

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- What is wrong ------------------------------------------------------------------------------------------------ */
+/* ---- What is wrong ----------------------------------------------------------------------------------------------- */
 
 static int check_base(uint32_t workers, const double *base)
 {
@@ -49,7 +49,7 @@ static int check_all(uint32_t workers, const double *base, const thrum_perturbat
     return error;
 }
 
-/* ---- One list for each worker ------------------------------------------------------------------------------------- */
+/* ---- One list for each worker ------------------------------------------------------------------------------------ */
 
 static int by_time(const void *a, const void *b)
 {

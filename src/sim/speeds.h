@@ -17,8 +17,8 @@ typedef struct thrum__speeds {
     size_t *first;     /* where in `all` a worker's begin: p + 1 of them */
 } thrum__speeds;
 
-/* `base` may be NULL: 1 for all. Perturbations of one worker that overlap multiply. 0, or an error with a sentence: something
- * is not a number, negative, or there is no such worker; or a worker would stand still for ever. */
+/* `base` may be NULL: 1 for all. Perturbations of one worker that overlap multiply. 0, or an error with a sentence:
+ * something is not a number, negative, or there is no such worker; or a worker would stand still for ever. */
 int thrum__speeds_begin(thrum__speeds *speeds, uint32_t workers, const double *base,
                         const thrum_perturbation *perturbations, size_t count);
 void thrum__speeds_end(thrum__speeds *speeds);

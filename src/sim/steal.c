@@ -50,7 +50,7 @@ typedef struct sim {
     thrum__stream random;
 } sim;
 
-/* ---- Settings --------------------------------------------------------------------------------------------------------- */
+/* ---- Settings ---------------------------------------------------------------------------------------------------- */
 
 static int read_rule(const char *value, thrum__steal_setting *setting)
 {
@@ -94,7 +94,7 @@ int thrum__steal_read(const char *text, thrum__steal_setting *setting)
     return err;
 }
 
-/* ---- Queues ----------------------------------------------------------------------------------------------------------- */
+/* ---- Queues ------------------------------------------------------------------------------------------------------ */
 
 static void push(sim *s, queue *q, int task)
 {
@@ -129,7 +129,7 @@ static queue *own_queue(const sim *s, const worker *w, const domain *d)
     return &w->queues[d - s->domains];
 }
 
-/* ---- Waking and sleeping ------------------------------------------------------------------------------------------------ */
+/* ---- Waking and sleeping ----------------------------------------------------------------------------------------- */
 
 static void go_on_at(sim *s, const worker *w, double time)
 {
@@ -232,9 +232,10 @@ static void end_round(sim *s, worker *w, double now)
     }
 }
 
-/* ---- What a worker does --------------------------------------------------------------------------------------------------- */
+/* ---- What a worker does ------------------------------------------------------------------------------------------ */
 
-/* One of all queues that may have tasks of the domain; under thrum's rule what comes from elsewhere is in the shared one. */
+/* One of all queues that may have tasks of the domain; under thrum's rule what comes from elsewhere is in the shared
+ * one. */
 static queue *random_victim(sim *s, const domain *d)
 {
     bool own_only = s->setting.rule == THRUM__STEAL_THRUM;
@@ -307,7 +308,7 @@ static void end_task(sim *s, worker *w, double now)
     begin_round(s, w, now, 0);
 }
 
-/* ---- Rules ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Rules ------------------------------------------------------------------------------------------------------- */
 
 static bool is_kept(const sim *s, const domain *d)
 {
@@ -334,7 +335,7 @@ static void check(sim *s, double now)
     }
 }
 
-/* ---- A run ------------------------------------------------------------------------------------------------------------------ */
+/* ---- A run ------------------------------------------------------------------------------------------------------- */
 
 static int open_domain(sim *s, int number, int first)
 {

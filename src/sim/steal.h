@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * Work stealing on a virtual clock: workers in domains (cores; each kind of devices), each with deques, that search, work and sleep.
- * Which of them sleep and whom to wake is decided by the very state machine that executors use (sched/life.h), by one of two rules:
+ * Work stealing on a virtual clock: workers in domains (cores; each kind of devices), each with deques, that search,
+ * work and sleep. Which of them sleep and whom to wake is decided by the very state machine that executors use
+ * (sched/life.h), by one of two rules:
  *
- *   thrum     somebody searches while there is work to be found: whoever adds work wakes one if nobody searches; the last searcher
- *             that finds work wakes the next if there is more; whoever goes to sleep looks once more.
- *   taskflow  somebody searches while anybody works (Huang, Lin, Lin and Lin, TPDS 2022, algorithms 2 to 8): the first to become
- *             active wakes a thief, the last thief to become active wakes another, and the last thief goes to sleep only when
- *             nobody is active and no queue has a task.
+ *   thrum     somebody searches while there is work to be found: whoever adds work wakes one if nobody searches; the
+ *             last searcher that finds work wakes the next if there is more; whoever goes to sleep looks once more.
+ *   taskflow  somebody searches while anybody works (Huang, Lin, Lin and Lin, TPDS 2022, algorithms 2 to 8): the first
+ *             to become active wakes a thief, the last thief to become active wakes another, and the last thief goes to
+ *             sleep only when nobody is active and no queue has a task.
  *
  * Checked at every event, for each domain:
  *   thrum     while there is work in the domain, somebody searches or has been woken to, unless all are awake.
  *   taskflow  while some but not all workers are active, another one searches or has been woken to (lemma 1).
- * Checked over every stretch of time in which there is nothing to be found in the domain, for attempts in vain (theorem 3, with its
- * constants): at most A (W + 1) under thrum's rule, and A (W + 1 + E/e) under taskflow's; A attempts make a round that takes e
- * seconds, the domain has W workers, and no task of it takes longer than E.
+ * Checked over every stretch of time in which there is nothing to be found in the domain, for attempts in vain (theorem
+ * 3, with its constants): at most A (W + 1) under thrum's rule, and A (W + 1 + E/e) under taskflow's; A attempts make a
+ * round that takes e seconds, the domain has W workers, and no task of it takes longer than E.
  */
 #ifndef THRUM_SIM_STEAL_H
 #define THRUM_SIM_STEAL_H
@@ -30,7 +31,8 @@ typedef struct thrum__steal_setting {
     double wake;       /* seconds from waking to the first attempt */
 } thrum__steal_setting;
 
-/* What stands behind "steal": "rule=taskflow;attempts=440;attempt=100ns;wake=5us", or "". 0 or THRUM_EOPTION with a sentence. */
+/* What stands behind "steal": "rule=taskflow;attempts=440;attempt=100ns;wake=5us", or "". 0 or THRUM_EOPTION with a
+ * sentence. */
 int thrum__steal_read(const char *text, thrum__steal_setting *setting);
 
 typedef struct thrum__steal_job {

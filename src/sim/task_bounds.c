@@ -2,11 +2,12 @@
  *
  * How fast a workload could be at all, whatever the policy: lower bounds of the makespan.
  *
- * The area bound is a linear program: which part of each task goes to each kind of workers, so that the kind that is done last is
- * done soonest? For two kinds the answer is to give one of them what it is comparatively best at, task by task in this order, until
- * both are done at the same time. For more there is the dual problem. Give each kind a price for a second of its units, of which
- * all together cost 1; then a task costs what it costs on the kind where it is cheapest, and all tasks together are a lower bound,
- * whatever the prices. The best prices are searched for until the bound is as good as exact, or for a while.
+ * The area bound is a linear program: which part of each task goes to each kind of workers, so that the kind that is
+ * done last is done soonest? For two kinds the answer is to give one of them what it is comparatively best at, task by
+ * task in this order, until both are done at the same time. For more there is the dual problem. Give each kind a price
+ * for a second of its units, of which all together cost 1; then a task costs what it costs on the kind where it is
+ * cheapest, and all tasks together are a lower bound, whatever the prices. The best prices are searched for until the
+ * bound is as good as exact, or for a while.
  */
 #include "sim/task_int.h"
 
@@ -15,7 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- The critical path ---------------------------------------------------------------------------------------------------- */
+/* ---- The critical path ------------------------------------------------------------------------------------------- */
 
 static double fastest(const task_run *run, int number)
 {
@@ -41,7 +42,7 @@ double thrum__sim_critical_path(const task_run *run, double *finish)
     return longest;
 }
 
-/* ---- One kind, and two ------------------------------------------------------------------------------------------------------ */
+/* ---- One kind, and two ------------------------------------------------------------------------------------------- */
 
 static double sum_of_one(const double *seconds, int tasks, int kinds, int only)
 {
@@ -105,7 +106,7 @@ static double bound_of_two(const double *seconds, int tasks, int kinds, const in
     return bound;
 }
 
-/* ---- More kinds --------------------------------------------------------------------------------------------------------------- */
+/* ---- More kinds -------------------------------------------------------------------------------------------------- */
 
 enum { KINDS_MOST = 64, STEPS_MOST = 1500 };
 
@@ -115,8 +116,8 @@ typedef struct dual {
     int tasks, kinds, count; /* count: of those that are used */
     const int *units, *used;
     double price[KINDS_MOST];
-    double load
-        [KINDS_MOST]; /* seconds of each unit, if all tasks go where they are cheapest: how the bound rises with a price */
+    /* Seconds of each unit, if all tasks go where they are cheapest: how the bound rises with a price. */
+    double load[KINDS_MOST];
 } dual;
 
 static double cost(dual *d)
@@ -141,8 +142,8 @@ static double cost(dual *d)
     return sum;
 }
 
-/* An ellipsoid around the prices at which the bound is highest: its centre, and its matrix. With each step the half of it goes in
- * which they cannot be (Shor; Yudin and Nemirovski). */
+/* An ellipsoid around the prices at which the bound is highest: its centre, and its matrix. With each step the half of
+ * it goes in which they cannot be (Shor; Yudin and Nemirovski). */
 typedef struct ellipsoid {
     int n;
     double centre[KINDS_MOST], matrix[KINDS_MOST * KINDS_MOST];

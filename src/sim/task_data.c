@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a task's data gets to its node, and what it leaves behind: what exec/stage.c and exec/transfer.c do. The words are theirs.
+ * How a task's data gets to its node, and what it leaves behind: what exec/stage.c and exec/transfer.c do. The words
+ * are theirs.
  *
  * A reduction writes a copy of its own, of which nothing is brought; where its last task has run, the content is.
  */
@@ -11,7 +12,7 @@
 
 #include <string.h>
 
-/* ---- Copies ------------------------------------------------------------------------------------------------------------ */
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
 static int enlarge_transfers(task_run *run)
 {
@@ -99,10 +100,10 @@ void thrum__sim_transfer_ended(task_run *run, int number)
     thrum__sim_serve_line(run, t.to);
 }
 
-/* ---- Bringing content ---------------------------------------------------------------------------------------------------- */
+/* ---- Bringing content -------------------------------------------------------------------------------------------- */
 
-/* The node from which it takes the least time, the first of several, which is home where there is one host; of ways with a stop
- * the last, as executors do it. -1: it is nowhere. */
+/* The node from which it takes the least time, the first of several, which is home where there is one host; of ways
+ * with a stop the last, as executors do it. -1: it is nowhere. */
 static int find_source(const task_run *run, const piece *p, int to)
 {
     int found = -1;
@@ -185,7 +186,7 @@ static void go_on(task_run *run, piece *p)
     }
 }
 
-/* ---- Staging ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Staging ----------------------------------------------------------------------------------------------------- */
 
 void thrum__sim_admit(task_run *run, task *t)
 {
@@ -222,7 +223,7 @@ void thrum__sim_stage(task_run *run, task *t)
     thrum__sim_account(run, &run->workers[t->worker]);
 }
 
-/* ---- Ending ------------------------------------------------------------------------------------------------------------------- */
+/* ---- Ending ------------------------------------------------------------------------------------------------------ */
 
 static void invalidate_others(task_run *run, piece *p, int here)
 {
@@ -263,7 +264,7 @@ void thrum__sim_unstage(task_run *run, task *t)
         thrum__sim_serve_line(run, number);
 }
 
-/* ---- Prefetching ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Prefetching ------------------------------------------------------------------------------------------------- */
 
 static void prefetch_one(task_run *run, piece *p, int to)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The task simulator from inside. A run is the executor's placing (src/exec/place.h) on a virtual clock and in one thread, where
- * nothing races and nothing fails but memory: what happens, and in which order, is what happens there. Reading order: this file,
- * task_sim.c (a run from its beginning to its end), task_worker.c (how tasks get to workers; compare exec/place.c), task_world.c
- * (what policies see and must not do; exec/world.c, contract.c), task_data.c (how data gets to nodes; exec/stage.c, transfer.c),
- * task_memory.c (room for it; exec/memory.c), task_times.c (how long tasks take), task_bounds.c (how fast it could be at all),
- * task_result.c (idle times, statistics, the trace), task_simgrid.c (another engine, in another process), task_steal.c (the policy
- * "steal").
+ * The task simulator from inside. A run is the executor's placing (src/exec/place.h) on a virtual clock and in one
+ * thread, where nothing races and nothing fails but memory: what happens, and in which order, is what happens there.
+ * Reading order: this file, task_sim.c (a run from its beginning to its end), task_worker.c (how tasks get to workers;
+ * compare exec/place.c), task_world.c (what policies see and must not do; exec/world.c, contract.c), task_data.c (how
+ * data gets to nodes; exec/stage.c, transfer.c), task_memory.c (room for it; exec/memory.c), task_times.c (how long
+ * tasks take), task_bounds.c (how fast it could be at all), task_result.c (idle times, statistics, the trace),
+ * task_simgrid.c (another engine, in another process), task_steal.c (the policy "steal").
  *
  * Glossary
  *   kind      of workers: 0 are cores, 1 + k the devices of the machine's kind k.
@@ -28,7 +28,7 @@ typedef struct thrum__task_run task_run;
 typedef struct task task;
 typedef struct piece piece;
 
-/* ---- Data ----------------------------------------------------------------------------------------------------------- */
+/* ---- Data -------------------------------------------------------------------------------------------------------- */
 
 /* All zeros: nothing is there. So a large table of them costs no memory where it is not touched. */
 typedef struct replica {
@@ -84,7 +84,7 @@ typedef struct road {
     double busy, since;
 } road;
 
-/* ---- Tasks and workers ------------------------------------------------------------------------------------------------- */
+/* ---- Tasks and workers ------------------------------------------------------------------------------------------- */
 
 enum task_state { TASK_WAITS, TASK_QUEUED, TASK_TAKEN, TASK_DONE };
 
@@ -229,23 +229,23 @@ static inline void run_fail(task_run *run, int err)
         run->err = err;
 }
 
-/* ---- task_sim.c, task_simgrid.c --------------------------------------------------------------------------------------- */
+/* ---- task_sim.c, task_simgrid.c ---------------------------------------------------------------------------------- */
 
 /* From the first event to the last, of a run that is laid out and has found its policy. */
 int thrum__sim_run(task_run *run, const thrum__engine_ops *ops, thrum_sim_result **result);
 /* The same in a process of SimGrid's. */
 int thrum__sim_run_in_simgrid(task_run *run, thrum_sim_result **result);
 
-/* ---- task_times.c ----------------------------------------------------------------------------------------------------- */
+/* ---- task_times.c ------------------------------------------------------------------------------------------------ */
 
-/* Who can run what, and how long it takes: fills in expected, seconds and the tasks' kinds. 0, or an error with a sentence about
- * a task that nobody can run. */
+/* Who can run what, and how long it takes: fills in expected, seconds and the tasks' kinds. 0, or an error with a
+ * sentence about a task that nobody can run. */
 int thrum__sim_times(task_run *run);
-/* Whether heteroprio's settings go with the workload, whose tasks are all known here: 0, or THRUM_EOPTION with a sentence about a
- * bucket whose fastest architecture cannot run it. */
+/* Whether heteroprio's settings go with the workload, whose tasks are all known here: 0, or THRUM_EOPTION with a
+ * sentence about a bucket whose fastest architecture cannot run it. */
 int thrum__sim_check_buckets(const task_run *run);
 
-/* ---- task_worker.c ---------------------------------------------------------------------------------------------------- */
+/* ---- task_worker.c ----------------------------------------------------------------------------------------------- */
 
 /* The worker is to look whether there is something to do. */
 void thrum__sim_call(task_run *run, worker *w);
@@ -262,7 +262,7 @@ void thrum__sim_ended(task_run *run, task *t);
 /* Nothing is under way any more. False: nor will there be. */
 bool thrum__sim_last_call(task_run *run);
 
-/* ---- task_world.c ------------------------------------------------------------------------------------------------------ */
+/* ---- task_world.c ------------------------------------------------------------------------------------------------ */
 
 void thrum__sim_world_init(task_run *run);
 bool thrum__sim_can_run(const task_run *run, const task *t, int number);
@@ -272,7 +272,7 @@ double thrum__sim_link_seconds(const task_run *run, int from, int to, double byt
 task *thrum__sim_check_popped(task_run *run, const worker *w, const thrum_job *job);
 void thrum__sim_keeps(task_run *run);
 
-/* ---- task_data.c -------------------------------------------------------------------------------------------------------- */
+/* ---- task_data.c ------------------------------------------------------------------------------------------------- */
 
 /* Begins to bring the task's data to the node of its worker: it is delivered when it is there. */
 void thrum__sim_stage(task_run *run, task *t);
@@ -284,7 +284,7 @@ void thrum__sim_prefetch(task_run *run, const task *t, int to);
 bool thrum__sim_transfer_begin(task_run *run, piece *p, int from, int to);
 void thrum__sim_transfer_ended(task_run *run, int number);
 
-/* ---- task_memory.c ------------------------------------------------------------------------------------------------------ */
+/* ---- task_memory.c ----------------------------------------------------------------------------------------------- */
 
 void thrum__sim_serve_line(task_run *run, int number);
 void thrum__sim_enter_line(task_run *run, task *t, int number);
@@ -294,21 +294,21 @@ void thrum__sim_is_oldest(task_run *run, int number, replica *r);
 bool thrum__sim_prefetch_memory(task_run *run, int number, piece *p);
 void thrum__sim_free_scratch(task_run *run, int number, size_t bytes);
 
-/* ---- task_bounds.c ------------------------------------------------------------------------------------------------------ */
+/* ---- task_bounds.c ----------------------------------------------------------------------------------------------- */
 
 /* The longest path, each task as fast as can be. Uses `finish`, a number for each task. */
 double thrum__sim_critical_path(const task_run *run, double *finish);
-/* The least time in which `units` of each kind could do all tasks, if they could be cut into parts: seconds[task * kinds + kind],
- * INFINITY where it cannot run. Exact for up to two kinds that have units; beyond, the highest that was found of bounds that hold.
- * Negative: no memory. */
+/* The least time in which `units` of each kind could do all tasks, if they could be cut into parts: seconds[task *
+ * kinds + kind], INFINITY where it cannot run. Exact for up to two kinds that have units; beyond, the highest that was
+ * found of bounds that hold. Negative: no memory. */
 double thrum__area_bound(const double *seconds, int tasks, int kinds, const int *units);
 
-/* ---- task_steal.c ------------------------------------------------------------------------------------------------------- */
+/* ---- task_steal.c ------------------------------------------------------------------------------------------------ */
 
 /* The whole run, with a result, for the policy "steal". Tables and times have been filled in; there is no engine. */
 int thrum__sim_steal(task_run *run, thrum_sim_result **result);
 
-/* ---- task_result.c ------------------------------------------------------------------------------------------------------ */
+/* ---- task_result.c ----------------------------------------------------------------------------------------------- */
 
 /* Notes in which state the worker is from now on. */
 void thrum__sim_account(task_run *run, worker *w);

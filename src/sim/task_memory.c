@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Room on simulated devices: who gets memory, and what is thrown out for it. What exec/memory.c does, which argues why nobody waits
- * for ever: a task gets memory for all of its uses at once, or waits in its node's line, where nobody overtakes; and of what is not
- * in use, what was used longest ago is thrown out first, after a copy home if it is the only one. Tasks that do not fit at all are
- * refused before the run begins (task_times.c).
+ * Room on simulated devices: who gets memory, and what is thrown out for it. What exec/memory.c does, which argues why
+ * nobody waits for ever: a task gets memory for all of its uses at once, or waits in its node's line, where nobody
+ * overtakes; and of what is not in use, what was used longest ago is thrown out first, after a copy home if it is the
+ * only one. Tasks that do not fit at all are refused before the run begins (task_times.c).
  */
 #include "sim/task_int.h"
 
 #include <assert.h>
 
-/* ---- The list of replicas by last use ------------------------------------------------------------------------------ */
+/* ---- The list of replicas by last use ---------------------------------------------------------------------------- */
 
 static void list_take_out(node *n, replica *r)
 {
@@ -50,7 +50,7 @@ void thrum__sim_is_oldest(task_run *run, int number, replica *r)
     list_prepend(&run->nodes[number], r);
 }
 
-/* ---- Getting and giving back ---------------------------------------------------------------------------------------- */
+/* ---- Getting and giving back ------------------------------------------------------------------------------------- */
 
 static size_t room(const node *n)
 {
@@ -92,7 +92,7 @@ void thrum__sim_free_scratch(task_run *run, int number, size_t bytes)
         run->nodes[number].used -= bytes;
 }
 
-/* ---- Throwing out ---------------------------------------------------------------------------------------------------- */
+/* ---- Throwing out ------------------------------------------------------------------------------------------------ */
 
 static bool is_last(const task_run *run, const replica *r)
 {
@@ -137,7 +137,7 @@ static bool make_room(task_run *run, int number, size_t need)
     return room(n) >= need;
 }
 
-/* ---- Reserving -------------------------------------------------------------------------------------------------------- */
+/* ---- Reserving --------------------------------------------------------------------------------------------------- */
 
 static void pin_all(task_run *run, const task *t, int number, int one)
 {
@@ -182,7 +182,7 @@ static bool reserve(task_run *run, const task *t, int number)
     return false;
 }
 
-/* ---- The line ----------------------------------------------------------------------------------------------------------- */
+/* ---- The line ---------------------------------------------------------------------------------------------------- */
 
 void thrum__sim_serve_line(task_run *run, int number)
 {
@@ -206,7 +206,7 @@ void thrum__sim_enter_line(task_run *run, task *t, int number)
         thrum__sim_serve_line(run, number);
 }
 
-/* ---- Prefetching ---------------------------------------------------------------------------------------------------------- */
+/* ---- Prefetching ------------------------------------------------------------------------------------------------- */
 
 static replica *oldest_to_spare(const task_run *run, const node *n)
 {

@@ -2,10 +2,11 @@
  *
  * What a simulated run gave: where the time of each worker went, what went over links, bounds, and the trace.
  *
- * Idle time has a cause: something was ready that the worker could have run (*held*: the policy did not give it), or nothing was
- * (*starved*). Asking that for each idle worker at each event would be slow. So each kind of workers adds up for how long something
- * was ready for it, and a worker that was idle from a to b has been held for as much as that sum has grown in between. Tasks that
- * one worker alone may run are added up by worker, while nothing is ready for its whole kind.
+ * Idle time has a cause: something was ready that the worker could have run (*held*: the policy did not give it), or
+ * nothing was (*starved*). Asking that for each idle worker at each event would be slow. So each kind of workers adds
+ * up for how long something was ready for it, and a worker that was idle from a to b has been held for as much as that
+ * sum has grown in between. Tasks that one worker alone may run are added up by worker, while nothing is ready for its
+ * whole kind.
  */
 #include "sim/task_int.h"
 
@@ -16,7 +17,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* ---- Something is ready ------------------------------------------------------------------------------------------------- */
+/* ---- Something is ready ------------------------------------------------------------------------------------------ */
 
 static void settle_pinned(task_run *run, worker *w)
 {
@@ -81,7 +82,7 @@ static double held_so_far(const task_run *run, const worker *w)
     return k->held + (k->ready ? now - k->since : 0) + w->pinned_held + (w->pinned_on ? now - w->pinned_since : 0);
 }
 
-/* ---- Where the time goes ------------------------------------------------------------------------------------------------- */
+/* ---- Where the time goes ----------------------------------------------------------------------------------------- */
 
 static void add_idle(const task_run *run, worker *w, double seconds)
 {
@@ -117,8 +118,8 @@ void thrum__sim_account(task_run *run, worker *w)
     w->state = (uint8_t)state;
 }
 
-/* Who is idle at the end has finished when the last task began that it could have run, or when it ran its own last one. After that
- * nothing was ready for it. */
+/* Who is idle at the end has finished when the last task began that it could have run, or when it ran its own last one.
+ * After that nothing was ready for it. */
 void thrum__sim_account_all(task_run *run)
 {
     for (int i = 0; i < run->world.workers; i++) {
@@ -133,7 +134,7 @@ void thrum__sim_account_all(task_run *run)
     }
 }
 
-/* ---- The result ------------------------------------------------------------------------------------------------------------ */
+/* ---- The result -------------------------------------------------------------------------------------------------- */
 
 static int count_links(const task_run *run)
 {
@@ -219,7 +220,7 @@ void thrum_sim_result_free(thrum_sim_result *result)
     thrum__free(result);
 }
 
-/* ---- The trace ----------------------------------------------------------------------------------------------------------------- */
+/* ---- The trace --------------------------------------------------------------------------------------------------- */
 
 typedef struct trace {
     thrum__ring *rings;

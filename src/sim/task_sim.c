@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A simulated run of tasks (thrum/sim.h) from its beginning to its end: what it needs is laid out in tables, the policy and the
- * engine are begun, what waits for nothing is pushed, and then one end after the other is carried out until all tasks have ended.
+ * A simulated run of tasks (thrum/sim.h) from its beginning to its end: what it needs is laid out in tables, the policy
+ * and the engine are begun, what waits for nothing is pushed, and then one end after the other is carried out until all
+ * tasks have ended.
  */
 #include "sim/task_int.h"
 
@@ -12,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- What is asked for --------------------------------------------------------------------------------------------------- */
+/* ---- What is asked for ------------------------------------------------------------------------------------------- */
 
 static bool is_stealing(const char *policy)
 {
@@ -39,7 +40,7 @@ static int check(const thrum_sim *sim, thrum_sim_result **result)
     return 0;
 }
 
-/* ---- Tables ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Tables ------------------------------------------------------------------------------------------------------ */
 
 static int no_memory(const task_run *run)
 {
@@ -101,7 +102,7 @@ static void release(task_run *run)
         thrum__free(tables[i]);
 }
 
-/* ---- The machine ------------------------------------------------------------------------------------------------------------- */
+/* ---- The machine ------------------------------------------------------------------------------------------------- */
 
 static void fill_kinds(task_run *run)
 {
@@ -175,7 +176,7 @@ static void fill_links(task_run *run)
                 add_way(run, from, to, &run->links[from * run->world.nodes + to]);
 }
 
-/* ---- The workload -------------------------------------------------------------------------------------------------------------- */
+/* ---- The workload ------------------------------------------------------------------------------------------------ */
 
 static void kernel_of_no_one(const thrum_buffer *buffers, const void *arg)
 {
@@ -256,7 +257,7 @@ static void fill_all(task_run *run)
         fill_task(run, i);
 }
 
-/* ---- Beginning ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Beginning --------------------------------------------------------------------------------------------------- */
 
 enum { KINDS_MOST = 64 }; /* bits of task.kinds */
 
@@ -316,7 +317,7 @@ static int begin_engine(task_run *run, const thrum__engine_ops *ops)
     return run->engine ? begin_policy(run) : thrum__last_code();
 }
 
-/* ---- Running -------------------------------------------------------------------------------------------------------------------- */
+/* ---- Running ----------------------------------------------------------------------------------------------------- */
 
 static void carry_out(task_run *run, uint64_t ticket)
 {

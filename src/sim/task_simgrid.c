@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A run by the SimGrid engine. The caller lays it out, up to and with finding its policy, which takes a lock; the process of SimGrid
- * does the rest, and says what came out: first an error, or what the policy reports; then the result, as the bytes of its parts.
- * Both are the same program, so bytes mean the same.
+ * A run by the SimGrid engine. The caller lays it out, up to and with finding its policy, which takes a lock; the
+ * process of SimGrid does the rest, and says what came out: first an error, or what the policy reports; then the
+ * result, as the bytes of its parts. Both are the same program, so bytes mean the same.
  */
 #include "sim/engine_simgrid.h"
 #include "sim/task_int.h"
@@ -39,7 +39,7 @@ static part part_of(thrum_sim_result *r, int number)
     return parts[number];
 }
 
-/* ---- In the process of SimGrid ----------------------------------------------------------------------------------------- */
+/* ---- In the process of SimGrid ----------------------------------------------------------------------------------- */
 
 static void say(const thrum__keeper *keeper, saying *it, const void *data, size_t bytes)
 {
@@ -92,7 +92,7 @@ static void simulate(void *ctx, const thrum__engine_ops *ops, const thrum__keepe
         say_result(keeper, result);
 }
 
-/* ---- In the caller -------------------------------------------------------------------------------------------------------- */
+/* ---- In the caller ----------------------------------------------------------------------------------------------- */
 
 static int make_room(thrum_sim_result *r)
 {

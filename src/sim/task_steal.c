@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The policy "steal": the executor's own work stealing (sim/steal.h) on the machine of a simulated run. Each kind of workers is a
- * domain; no data moves. A task that several kinds could run goes to the first of them: cores, if they can.
+ * The policy "steal": the executor's own work stealing (sim/steal.h) on the machine of a simulated run. Each kind of
+ * workers is a domain; no data moves. A task that several kinds could run goes to the first of them: cores, if they
+ * can.
  */
 #include "sim/task_int.h"
 

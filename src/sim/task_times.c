@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * How long the tasks of a simulated run take, on each kind of workers, and who can run them at all. The numbers of a task are drawn
- * from a stream that follows from the seed and the task's number: so they do not depend on when and where it runs, and policies
- * can be compared task by task.
+ * How long the tasks of a simulated run take, on each kind of workers, and who can run them at all. The numbers of a
+ * task are drawn from a stream that follows from the seed and the task's number: so they do not depend on when and
+ * where it runs, and policies can be compared task by task.
  */
 #include "sim/task_int.h"
 
@@ -41,9 +41,10 @@ static size_t room_for(const task *t)
     return bytes;
 }
 
-/* ---- Speeds ------------------------------------------------------------------------------------------------------------- */
+/* ---- Speeds ------------------------------------------------------------------------------------------------------ */
 
-/* The kinds of workers on which some task of the codelet does not say itself how long it takes, as bits of architectures. */
+/* The kinds of workers on which some task of the codelet does not say itself how long it takes, as bits of
+ * architectures. */
 static unsigned archs_to_ask(const task_run *run, int codelet)
 {
     const thrum_workload *w = run->workload;
@@ -62,7 +63,7 @@ static int check_speeds(const task_run *run)
     return err;
 }
 
-/* ---- Times -------------------------------------------------------------------------------------------------------------- */
+/* ---- Times ------------------------------------------------------------------------------------------------------- */
 
 static void set_times(const task_run *run, int number, int k)
 {
@@ -101,7 +102,7 @@ static void set_moved(task_run *run)
                 moved_seconds(run->layout.machine, run->workload->codelets[i].name, k - 1);
 }
 
-/* ---- Who can run it ------------------------------------------------------------------------------------------------------ */
+/* ---- Who can run it ---------------------------------------------------------------------------------------------- */
 
 static bool has_kernel(const task_run *run, int number, const kind *k)
 {
@@ -160,7 +161,7 @@ static int set_task(task_run *run, int number)
     return t->kinds ? 0 : nobody_can_run(run, t);
 }
 
-/* ---- Settings that concern it --------------------------------------------------------------------------------------------- */
+/* ---- Settings that concern it ------------------------------------------------------------------------------------ */
 
 static bool is_in_bucket(const task_run *run, const thrum__wl_task *about, const char *bucket)
 {

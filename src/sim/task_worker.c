@@ -2,15 +2,15 @@
  *
  * How tasks get from the policy to workers: what exec/place.c does, one step after the other.
  *
- * A worker that is *called* looks whether there is something to do, unless it is in the middle of a kernel: then it looks after
- * that anyway. Who is called by a push, a pop or the end of a copy looks when whoever did that is through, in the order of the
- * calls. So a worker that ends a task has the first choice of what that made ready.
+ * A worker that is *called* looks whether there is something to do, unless it is in the middle of a kernel: then it
+ * looks after that anyway. Who is called by a push, a pop or the end of a copy looks when whoever did that is through,
+ * in the order of the calls. So a worker that ends a task has the first choice of what that made ready.
  */
 #include "sim/task_int.h"
 
 #include <assert.h>
 
-/* ---- Calling -------------------------------------------------------------------------------------------------------- */
+/* ---- Calling ----------------------------------------------------------------------------------------------------- */
 
 void thrum__sim_call(task_run *run, worker *w)
 {
@@ -20,7 +20,7 @@ void thrum__sim_call(task_run *run, worker *w)
     run->called[(run->called_first + run->called_count++) % run->world.workers] = w->number;
 }
 
-/* ---- Pushing -------------------------------------------------------------------------------------------------------- */
+/* ---- Pushing ----------------------------------------------------------------------------------------------------- */
 
 static void push(task_run *run, task *t, int from)
 {
@@ -84,10 +84,10 @@ static void give_back(task_run *run, const task *t, int from)
     }
 }
 
-/* ---- Inserting ------------------------------------------------------------------------------------------------------ */
+/* ---- Inserting --------------------------------------------------------------------------------------------------- */
 
-/* As a flow does it: tasks come in their order, and while too many have not ended, nobody inserts (front/flow.c). Not as there,
- * whoever inserts has a core for itself. */
+/* As a flow does it: tasks come in their order, and while too many have not ended, nobody inserts (front/flow.c). Not
+ * as there, whoever inserts has a core for itself. */
 
 static void insert_next(task_run *run)
 {
@@ -129,7 +129,7 @@ void thrum__sim_inserted(task_run *run)
     thrum__sim_insert(run);
 }
 
-/* ---- Releasing ------------------------------------------------------------------------------------------------------ */
+/* ---- Releasing --------------------------------------------------------------------------------------------------- */
 
 /* The latest first, which is how a flow does it (model/order.c). */
 static void release(task_run *run, const task *t)
@@ -142,7 +142,7 @@ static void release(task_run *run, const task *t)
     }
 }
 
-/* ---- Popping -------------------------------------------------------------------------------------------------------- */
+/* ---- Popping ----------------------------------------------------------------------------------------------------- */
 
 static task *pop(task_run *run, worker *w)
 {
@@ -170,7 +170,7 @@ static bool pop_and_stage(task_run *run, worker *w)
     return true;
 }
 
-/* ---- Arriving ------------------------------------------------------------------------------------------------------- */
+/* ---- Arriving ---------------------------------------------------------------------------------------------------- */
 
 void thrum__sim_deliver(task_run *run, task *t)
 {
@@ -192,7 +192,7 @@ static task *take_arrived(worker *w)
     return t;
 }
 
-/* ---- Serving -------------------------------------------------------------------------------------------------------- */
+/* ---- Serving ----------------------------------------------------------------------------------------------------- */
 
 /* A task to run. Devices have the next ones' copies under way first; cores stage more only while they wait. */
 static task *next_task(task_run *run, worker *w)

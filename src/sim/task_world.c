@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a policy sees of the simulated machine, and what it must not do: what exec/world.c and exec/contract.c are for executors.
+ * What a policy sees of the simulated machine, and what it must not do: what exec/world.c and exec/contract.c are for
+ * executors.
  *
- * Workers of one device share it. What a policy is told of how long a task takes there is what it takes while all of them are at
- * work, as a model would have measured it.
+ * Workers of one device share it. What a policy is told of how long a task takes there is what it takes while all of
+ * them are at work, as a model would have measured it.
  */
 #include "sim/task_int.h"
 
@@ -45,7 +46,7 @@ static uint64_t random_bits(const thrum_world *world)
     return high << 32 | thrum__random(state);
 }
 
-/* ---- Who can run what, and how long it takes --------------------------------------------------------------------------- */
+/* ---- Who can run what, and how long it takes --------------------------------------------------------------------- */
 
 bool thrum__sim_can_run(const task_run *run, const task *t, int number)
 {
@@ -67,7 +68,7 @@ static double seconds(const thrum_world *world, const thrum_job *job, int number
     return isinf(expected) ? -1 : expected * run->sharers[number];
 }
 
-/* ---- Data --------------------------------------------------------------------------------------------------------------- */
+/* ---- Data -------------------------------------------------------------------------------------------------------- */
 
 double thrum__sim_link_seconds(const task_run *run, int from, int to, double bytes)
 {
@@ -137,7 +138,7 @@ static void prefetch(const thrum_world *world, thrum_job *job, int number)
         thrum__sim_prefetch(run, t, number);
 }
 
-/* ---- Waking ------------------------------------------------------------------------------------------------------------- */
+/* ---- Waking ------------------------------------------------------------------------------------------------------ */
 
 /* One that was refused: all others pop again by themselves. While a task is pushed, one that can run it. */
 static worker *some_idle(task_run *run)
@@ -186,7 +187,7 @@ void thrum__sim_world_init(task_run *run)
                                .wake = wake};
 }
 
-/* ---- The contract --------------------------------------------------------------------------------------------------------- */
+/* ---- The contract ------------------------------------------------------------------------------------------------ */
 
 static const char *worker_name(const task_run *run, const worker *w, char text[120])
 {

@@ -2,8 +2,8 @@
  *
  * Times of iterations: a distribution, read from a text, and the sum of the times of a whole chunk drawn at once.
  *
- * Engines draw from one stream for each run, one sum for each chunk, in the order in which chunks are handed out: so the
- * j-th chunk of run r takes the same time in every engine, whoever works on it.
+ * Engines draw from one stream for each run, one sum for each chunk, in the order in which chunks are handed out: so
+ * the j-th chunk of run r takes the same time in every engine, whoever works on it.
  */
 #ifndef THRUM_SIM_TIMES_H
 #define THRUM_SIM_TIMES_H
@@ -22,8 +22,8 @@ enum thrum__times_kind {
     THRUM__TIMES_FILE,
 };
 
-/* Uniform times: a sum of up to so many is drawn number by number, a sum of more from its normal limit, with the term for the
- * flatter tails (Cornish and Fisher). tests/unit/sim_times.c compares the two. */
+/* Uniform times: a sum of up to so many is drawn number by number, a sum of more from its normal limit, with the term
+ * for the flatter tails (Cornish and Fisher). tests/unit/sim_times.c compares the two. */
 enum { THRUM__UNIFORM_EXACT = 24 };
 
 typedef struct thrum__times {

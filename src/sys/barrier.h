@@ -5,8 +5,8 @@
  *     frequent side:  A = 1; thrum__barrier_light(); read B
  *     rare side:      B = 1; thrum__barrier_heavy(); read A
  *
- * At least one of the two sees the other's write. With the kernel's membarrier the light side is nothing but an order for
- * the compiler: the heavy side makes every running thread of the process pass a full barrier, so each light side is
+ * At least one of the two sees the other's write. With the kernel's membarrier the light side is nothing but an order
+ * for the compiler: the heavy side makes every running thread of the process pass a full barrier, so each light side is
  * either wholly before it (its A is visible) or its read of B comes after. Without membarrier both are full fences.
  *
  * A heavy barrier costs from 0.4 to 15 microseconds: only before sleeping.

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * A lock that is cheap for one thread, its *owner*: the first that has taken it many times in a row. While nobody else comes that one
- * is the *favourite*, who takes and gives it with plain stores. Others make it an ordinary lock again first, which costs them a
- * heavy barrier (sys/barrier.h), and it stays one until the owner has taken it many times in a row again.
+ * A lock that is cheap for one thread, its *owner*: the first that has taken it many times in a row. While nobody else
+ * comes that one is the *favourite*, who takes and gives it with plain stores. Others make it an ordinary lock again
+ * first, which costs them a heavy barrier (sys/barrier.h), and it stays one until the owner has taken it many times in
+ * a row again.
  *
  * Roles
- *   The favourite says `inside`, and then looks whether it still is the favourite. Whoever takes that away holds `lock`, clears
- *   `favourite`, passes the heavy barrier, and then waits until nobody is inside. That is Dekker's pattern: either the favourite
- *   sees that it is none any more, and takes `lock`; or the other one sees it inside, and waits.
+ *   The favourite says `inside`, and then looks whether it still is the favourite. Whoever takes that away holds
+ *   `lock`, clears `favourite`, passes the heavy barrier, and then waits until nobody is inside. That is Dekker's
+ *   pattern: either the favourite sees that it is none any more, and takes `lock`; or the other one sees it inside, and
+ *   waits.
  *
  * Invariants
  *   1. `favourite` is written with `lock` held: made the owner by the owner, cleared by others.
- *   2. `inside` is written by the owner alone. So there is one owner for good: another one could be inside when the first one, which
- *      was interrupted between its look at `favourite` and saying so, comes back and says that nobody is.
- *   3. Whoever holds `lock`, and has seen no other favourite, or nobody inside since it cleared `favourite`, is the only one.
+ *   2. `inside` is written by the owner alone. So there is one owner for good: another one could be inside when the
+ *      first one, which was interrupted between its look at `favourite` and saying so, comes back and says that nobody
+ *      is.
+ *   3. Whoever holds `lock`, and has seen no other favourite, or nobody inside since it cleared `favourite`, is the
+ *      only one.
  *
- * Orders: leaving is a release, waiting for it an acquire: what the favourite did happens before what others do. The other way round
- * it is `lock`'s, which the owner takes in order to be the favourite again. A thread is known by the address of its own memory,
- * which another one has only after that one has ended.
+ * Orders: leaving is a release, waiting for it an acquire: what the favourite did happens before what others do. The
+ * other way round it is `lock`'s, which the owner takes in order to be the favourite again. A thread is known by the
+ * address of its own memory, which another one has only after that one has ended.
  *
  * Progress: as the lock's; and whoever clears `favourite` waits for one section of the owner's.
  */
@@ -35,8 +39,8 @@ enum { THRUM__FAVOUR_ROW = 8 };
 enum { THRUM__FAVOUR_ROW = 500 };
 #endif
 
-/* Everybody looks who the favourite is, also those who only want to know whether they are: so that has a cache line for itself and what
- * changes as seldom. */
+/* Everybody looks who the favourite is, also those who only want to know whether they are: so that has a cache line for
+ * itself and what changes as seldom. */
 typedef struct thrum__favour {
     _Alignas(64) _Atomic uintptr_t favourite; /* 0: none */
     thrum__lock lock;
@@ -69,8 +73,8 @@ static inline void thrum__favour_give_lock(thrum__favour *favour)
     thrum__lock_give(&favour->lock);
 }
 
-/* If the calling thread is the favourite: true, to be left by thrum__favour_leave. Relaxed: the owner reads what it has written itself,
- * or that it was cleared. */
+/* If the calling thread is the favourite: true, to be left by thrum__favour_leave. Relaxed: the owner reads what it has
+ * written itself, or that it was cleared. */
 static inline bool thrum__favour_enter(thrum__favour *favour)
 {
     uintptr_t self = thrum__this_thread();

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * A lease of something that one thread at a time has, for whoever uses it again and again: the *lessee* takes and gives it with plain
- * stores while nobody else wants it. Whoever else has got it as one gets it otherwise ends the lease first, which costs a heavy barrier
- * (sys/barrier.h). How that is, and how one waits for it, is not known here: src/exec/worker.c has the one use so far.
+ * A lease of something that one thread at a time has, for whoever uses it again and again: the *lessee* takes and gives
+ * it with plain stores while nobody else wants it. Whoever else has got it as one gets it otherwise ends the lease
+ * first, which costs a heavy barrier (sys/barrier.h). How that is, and how one waits for it, is not known here:
+ * src/exec/worker.c has the one use so far.
  *
  * Roles
- *   Whoever *has* the thing, in that other way, reads and writes `leased`, what is granted included. A lessee with a lease has it only
- *   between entering and leaving. The lessee says `inside`, and then looks whether it still is granted. Whoever ends the lease clears
- *   `granted`, passes the heavy barrier, and then looks at `inside`. That is Dekker's pattern: either the lessee sees that it is
- *   granted no more, and gets the thing as others do; or the other one sees it inside, and does not have the thing yet.
+ *   Whoever *has* the thing, in that other way, reads and writes `leased`, what is granted included. A lessee with a
+ *   lease has it only between entering and leaving. The lessee says `inside`, and then looks whether it still is
+ *   granted. Whoever ends the lease clears `granted`, passes the heavy barrier, and then looks at `inside`. That is
+ *   Dekker's pattern: either the lessee sees that it is granted no more, and gets the thing as others do; or the other
+ *   one sees it inside, and does not have the thing yet.
  *
  * Invariants
  *   1. `leased` names a lease that is granted, or one whose lessee may be inside still; NULL if there is none.
  *   2. `inside` is written by its lessee alone, so each lessee has a lease of its own.
- *   3. Whoever has the thing in the other way and sees NULL there, or nobody inside a lease that is not granted, is the only one.
+ *   3. Whoever has the thing in the other way and sees NULL there, or nobody inside a lease that is not granted, is the
+ *      only one.
  *
- * Orders: leaving is a release, looking whether it has left an acquire: what the lessee did happens before what others do. The other way
- * round it is up to the thing, which the lessee must have had to be granted a lease. Whoever finds that another has cleared `granted`
- * acquires that, and with it the barrier that was passed, or that the lessee itself has given the lease up and is outside.
+ * Orders: leaving is a release, looking whether it has left an acquire: what the lessee did happens before what others
+ * do. The other way round it is up to the thing, which the lessee must have had to be granted a lease. Whoever finds
+ * that another has cleared `granted` acquires that, and with it the barrier that was passed, or that the lessee itself
+ * has given the lease up and is outside.
  *
  * tests/spin/lease.pml is a model of it.
  */
@@ -36,7 +40,8 @@ typedef struct thrum__leased {
     _Atomic(thrum__lease *) to;
 } thrum__leased;
 
-/* By the lessee, which has the thing in the other way and is about to give it back. Where there is no membarrier it has no effect. */
+/* By the lessee, which has the thing in the other way and is about to give it back. Where there is no membarrier it has
+ * no effect. */
 void thrum__lease_grant(thrum__leased *leased, thrum__lease *lease);
 
 /* By whoever has the thing. False: the lessee is inside still, so it has not; ask again, or give it back. */
@@ -49,7 +54,8 @@ static inline void thrum__lease_give_up(thrum__lease *lease)
         atomic_store_explicit(&lease->granted, false, memory_order_release);
 }
 
-/* By the lessee: whether it has the thing now; then it leaves. Relaxed: it reads what it has written itself, or that it was cleared. */
+/* By the lessee: whether it has the thing now; then it leaves. Relaxed: it reads what it has written itself, or that it
+ * was cleared. */
 static inline bool thrum__lease_enter(thrum__lease *lease)
 {
     if (!atomic_load_explicit(&lease->granted, memory_order_relaxed))

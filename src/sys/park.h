@@ -2,8 +2,8 @@
  *
  * Putting a thread to sleep and waking it, on Linux futexes.
  *
- * A parker holds one token. `unpark` puts it there, `park` takes it, waiting while there is none; so an unpark that comes
- * first is not lost. One thread parks, any thread unparks.
+ * A parker holds one token. `unpark` puts it there, `park` takes it, waiting while there is none; so an unpark that
+ * comes first is not lost. One thread parks, any thread unparks.
  */
 #ifndef THRUM_SYS_PARK_H
 #define THRUM_SYS_PARK_H
@@ -60,7 +60,8 @@ static inline void thrum__relax(void)
 #endif
 }
 
-/* The line will be written here soon: asks for it, and for others to give it up, without waiting. Any address will do. */
+/* The line will be written here soon: asks for it, and for others to give it up, without waiting. Any address will
+ * do. */
 static inline void thrum__fetch_to_write(const void *address)
 {
 #if defined(__x86_64__)

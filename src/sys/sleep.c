@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The system wakes a sleeper late: by its slack, 50 microseconds unless told otherwise, and by what waking takes, 5 to 50 more. So
- * the slack is taken away for the time of the sleep, and the sleep ends earlier by what waking takes; what is then
- * missing is waited for, in calls that let others run.
+ * The system wakes a sleeper late: by its slack, 50 microseconds unless told otherwise, and by what waking takes, 5 to
+ * 50 more. So the slack is taken away for the time of the sleep, and the sleep ends earlier by what waking takes; what
+ * is then missing is waited for, in calls that let others run.
  */
 #include "sys/sleep.h"
 
@@ -14,9 +14,10 @@
 #include <unistd.h>
 
 /* Waking takes a microsecond or fifty, the more the longer the core was idle. Two estimates: a third of them wake
- * earlier than the first, nine tenths earlier than the second. Who goes by the second is hardly ever late, but waits longer awake: while
- * sleepers are few, that is right, and where many share a core it would take it from those who have something to do.
- * Each goes up when somebody wakes later and down when earlier. Relaxed: any thread's estimate will do. */
+ * earlier than the first, nine tenths earlier than the second. Who goes by the second is hardly ever late, but waits
+ * longer awake: while sleepers are few, that is right, and where many share a core it would take it from those who have
+ * something to do. Each goes up when somebody wakes later and down when earlier. Relaxed: any thread's estimate will
+ * do. */
 typedef struct estimate {
     _Atomic int64_t late;
     int64_t up, down, most;

@@ -5,8 +5,8 @@
 
 _Thread_local thrum__stack thrum__own_stack = {0, THRUM__STACK_UNASKED, 0};
 
-/* Below the limit a task still runs to its end: an eighth of the stack is for that, within reason. The most is also what the
- * system keeps free below a first thread's stack without a limit of its own. */
+/* Below the limit a task still runs to its end: an eighth of the stack is for that, within reason. The most is also
+ * what the system keeps free below a first thread's stack without a limit of its own. */
 enum { RESERVE_LEAST = 32 << 10, RESERVE_MOST = 2 << 20 };
 
 static size_t reserve_of(size_t size)

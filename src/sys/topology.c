@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Loaded once and kept: hwloc takes milliseconds to look at a machine. Read-only afterwards, so threads may share it. */
+/* Loaded once and kept: hwloc takes milliseconds to look at a machine. Read-only afterwards, so threads may share
+ * it. */
 static hwloc_topology_t topology;
 static hwloc_cpuset_t allowed; /* what this process may use: the machine's allowed set and the affinity mask */
 

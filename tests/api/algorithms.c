@@ -362,7 +362,7 @@ TEST(doubles_are_sorted_with_nans_at_the_end)
     assert_true(__builtin_signbit(values[8]) && !__builtin_signbit(values[7]));
 }
 
-/* ---- In tasks and as tasks ---------------------------------------------------------------------------------------- */
+/* ---- In tasks and as tasks --------------------------------------------------------------------------------------- */
 
 static bool is_sorted(const int *values, size_t n)
 {
@@ -500,7 +500,7 @@ TEST(every_algorithm_is_a_task_too)
     assert_int_equal(thrum_graph_free(graph), 0);
 }
 
-/* ---- Failing ------------------------------------------------------------------------------------------------------ */
+/* ---- Failing ----------------------------------------------------------------------------------------------------- */
 
 struct failing {
     atomic_int calls;

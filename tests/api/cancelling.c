@@ -4,7 +4,7 @@
  */
 #include "tasks.h"
 
-/* ---- Cancelling runs ---------------------------------------------------------------------------------------------- */
+/* ---- Cancelling runs --------------------------------------------------------------------------------------------- */
 
 /* A task at a gate and one behind it. */
 struct gated {
@@ -204,7 +204,7 @@ TEST(on_an_executor_without_threads_a_cancelled_run_ends_in_the_wait)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* ---- From inside a task ------------------------------------------------------------------------------------------- */
+/* ---- From inside a task ------------------------------------------------------------------------------------------ */
 
 struct inside {
     _Atomic(thrum_handle *) handle;
@@ -265,7 +265,7 @@ TEST(what_a_scope_spawns_after_the_run_was_cancelled_does_not_start)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* ---- Submitted functions ------------------------------------------------------------------------------------------ */
+/* ---- Submitted functions ----------------------------------------------------------------------------------------- */
 
 TEST(a_submitted_function_that_has_not_started_is_never_called)
 {
@@ -315,7 +315,7 @@ TEST(a_submitted_function_that_has_ended_stays_as_it_is)
     thrum_release(handle);
 }
 
-/* ---- Until -------------------------------------------------------------------------------------------------------- */
+/* ---- Until ------------------------------------------------------------------------------------------------------- */
 
 /* Plain numbers: asked by one thread at a time, and never while the graph runs. */
 struct until {

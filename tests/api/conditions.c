@@ -16,8 +16,8 @@ static int take_branch(void *arg)
     return branch->pick;
 }
 
-/* A condition at the end of a loop: 0, the way back, until it was asked `times` times; then 1. It begins anew after that, so
- * that the graph can be run again. */
+/* A condition at the end of a loop: 0, the way back, until it was asked `times` times; then 1. It begins anew after
+ * that, so that the graph can be run again. */
 struct loop {
     int times, count;
 };
@@ -58,7 +58,7 @@ static thrum_task *named(thrum_task *task, const char *name)
     return task;
 }
 
-/* ---- Branches ----------------------------------------------------------------------------------------------------- */
+/* ---- Branches ---------------------------------------------------------------------------------------------------- */
 
 TEST(a_condition_names_the_one_successor_that_runs)
 {
@@ -170,7 +170,7 @@ TEST(a_condition_without_a_name_is_told_by_its_number)
     assert_int_equal(thrum_graph_free(graph), 0);
 }
 
-/* ---- Loops -------------------------------------------------------------------------------------------------------- */
+/* ---- Loops ------------------------------------------------------------------------------------------------------- */
 
 TEST(a_way_back_through_a_condition_is_a_loop)
 {
@@ -285,7 +285,8 @@ static int until_set(void *flag)
     return atomic_load_explicit((atomic_int *)flag, memory_order_relaxed) ? 1 : 0;
 }
 
-/* A condition that goes round and round never looks into its worker's deque; what waits there must be had all the same. */
+/* A condition that goes round and round never looks into its worker's deque; what waits there must be had all the
+ * same. */
 TEST(others_take_what_waits_behind_a_worker_that_goes_round)
 {
     thrum_executor *ex = executor_with(2);
@@ -323,7 +324,7 @@ TEST(others_take_the_sources_that_a_worker_leaves_while_it_goes_round)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* ---- Weak and strong edges ---------------------------------------------------------------------------------------- */
+/* ---- Weak and strong edges --------------------------------------------------------------------------------------- */
 
 TEST(a_task_that_only_conditions_lead_to_does_not_start_by_itself)
 {
@@ -394,8 +395,8 @@ static int go_round_once(void *arg)
     return ++loop->count < loop->times ? 0 : 1;
 }
 
-/* `target` waits for `half` and for one that never runs. Each time `half` has completed, a condition names `target` all the
- * same: from then on it counts anew, and two times half are not a whole. */
+/* `target` waits for `half` and for one that never runs. Each time `half` has completed, a condition names `target` all
+ * the same: from then on it counts anew, and two times half are not a whole. */
 TEST(a_task_that_was_named_counts_its_predecessors_anew)
 {
     thrum_executor *ex = executor_with(1);
@@ -480,7 +481,7 @@ TEST(a_task_that_is_no_condition_cannot_come_before_itself)
     assert_int_equal(thrum_graph_free(graph), 0);
 }
 
-/* ---- Changing what a task is -------------------------------------------------------------------------------------- */
+/* ---- Changing what a task is ------------------------------------------------------------------------------------- */
 
 TEST(a_placeholder_becomes_a_condition_and_a_task_again)
 {
@@ -589,7 +590,7 @@ TEST(what_is_null_is_named)
     assert_int_equal(thrum_graph_free(graph), 0);
 }
 
-/* ---- Choices ------------------------------------------------------------------------------------------------------ */
+/* ---- Choices ----------------------------------------------------------------------------------------------------- */
 
 TEST(a_choice_names_none_some_or_all)
 {
@@ -683,7 +684,7 @@ TEST(what_a_choice_names_runs_at_the_same_time_and_meets_again)
     }
 }
 
-/* ---- Failing ------------------------------------------------------------------------------------------------------ */
+/* ---- Failing ----------------------------------------------------------------------------------------------------- */
 
 static int for_ever(void *arg)
 {
@@ -760,7 +761,7 @@ TEST(cancelling_ends_a_loop_without_end)
     }
 }
 
-/* ---- Looking at such graphs --------------------------------------------------------------------------------------- */
+/* ---- Looking at such graphs -------------------------------------------------------------------------------------- */
 
 struct picture {
     thrum_graph *graph;

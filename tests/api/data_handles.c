@@ -40,7 +40,7 @@ static thrum_buffer described(const thrum_data *data)
     return buffer;
 }
 
-/* ---- What they look like ------------------------------------------------------------------------------------------ */
+/* ---- What they look like ----------------------------------------------------------------------------------------- */
 
 TEST(a_variable_is_one_element_without_dimensions)
 {
@@ -129,7 +129,7 @@ TEST(names_are_copied)
     assert_string_equal(thrum_data_name(data), "");
 }
 
-/* ---- What cannot be ----------------------------------------------------------------------------------------------- */
+/* ---- What cannot be ---------------------------------------------------------------------------------------------- */
 
 TEST(a_size_of_zero_is_refused_by_its_name)
 {
@@ -201,7 +201,7 @@ TEST(indices_have_4_or_8_bytes_that_divide_their_addresses)
     assert_refused(thrum_data_csr(ex, 1, 1, x, x, NULL, 8, 8), "values is NULL");
 }
 
-/* ---- Layouts of one's own ----------------------------------------------------------------------------------------- */
+/* ---- Layouts of one's own ---------------------------------------------------------------------------------------- */
 
 static size_t list_bytes(const void *home, void *ctx)
 {
@@ -269,7 +269,7 @@ TEST(a_layout_that_lacks_something_is_refused_by_its_name)
     assert_refused(thrum_data_custom(ex, &layout, home), "returned 0");
 }
 
-/* ---- Other wrong use ---------------------------------------------------------------------------------------------- */
+/* ---- Other wrong use --------------------------------------------------------------------------------------------- */
 
 TEST(null_handles_are_refused)
 {

@@ -50,7 +50,7 @@ static int clean(void **state)
     return err | thrum_executor_free(other);
 }
 
-/* ---- Inserting ---------------------------------------------------------------------------------------------------- */
+/* ---- Inserting --------------------------------------------------------------------------------------------------- */
 
 /* One insertion that must be refused; the flow keeps the error, does nothing more, and is as new after the wait. */
 static void refused(const thrum_codelet *codelet, const thrum_item *items, size_t count, int code, const char *says)
@@ -135,7 +135,7 @@ TEST(an_executor_without_threads_has_no_workers_to_be_sent_to)
     assert_int_equal(thrum_executor_free(threadless), 0);
 }
 
-/* ---- Flows -------------------------------------------------------------------------------------------------------- */
+/* ---- Flows ------------------------------------------------------------------------------------------------------- */
 
 static _Atomic int code_in_task, code_of_free;
 
@@ -202,7 +202,7 @@ TEST(a_flow_tells_each_of_its_errors)
     assert_error(thrum_flow_free(flow), 77, "the first sentence");
 }
 
-/* ---- Partitions --------------------------------------------------------------------------------------------------- */
+/* ---- Partitions -------------------------------------------------------------------------------------------------- */
 
 static void cut_refused(thrum_data *data, const thrum_cut *cut, int code, const char *says)
 {
@@ -283,7 +283,7 @@ TEST(parts_that_overlap_are_only_read)
     assert_int_equal(thrum_flow_free(flow), 0);
 }
 
-/* ---- The main program's own access -------------------------------------------------------------------------------- */
+/* ---- The main program's own access ------------------------------------------------------------------------------- */
 
 static _Atomic int acquired_in_task, unregistered_in_task;
 
@@ -328,7 +328,7 @@ TEST(a_handle_that_is_gone_is_noticed)
     cut_refused(gone, &(thrum_cut){.pieces = {1}}, THRUM_EINVAL, "'gone' has been unregistered");
 }
 
-/* ---- Recording ---------------------------------------------------------------------------------------------------- */
+/* ---- Recording --------------------------------------------------------------------------------------------------- */
 
 TEST(recording_needs_a_graph_and_is_not_waited_for)
 {

@@ -21,7 +21,7 @@ static int end(void **state)
     return thrum_flow_free(flow) || thrum_executor_free(ex) ? -1 : 0;
 }
 
-/* ---- Dense -------------------------------------------------------------------------------------------------------- */
+/* ---- Dense ------------------------------------------------------------------------------------------------------- */
 
 /* Adds the argument to every element, whatever the dimensions. */
 static void add_everywhere(const thrum_buffer *b, const void *arg)
@@ -94,7 +94,7 @@ TEST(blocks_and_tensors_are_cut_in_every_dimension)
     assert_int_equal(thrum_data_unregister(t), 0);
 }
 
-/* ---- Sparse ------------------------------------------------------------------------------------------------------- */
+/* ---- Sparse ------------------------------------------------------------------------------------------------------ */
 
 /* Each value becomes ten times its row in the part, plus its column. */
 static void number_values(const thrum_buffer *b, const void *arg)
@@ -159,7 +159,7 @@ TEST(a_sparse_matrix_that_cannot_be_cut_that_way_can_be_used_on)
     assert_int_equal(thrum_data_unregister(data), 0);
 }
 
-/* ---- Reductions --------------------------------------------------------------------------------------------------- */
+/* ---- Reductions -------------------------------------------------------------------------------------------------- */
 
 static void zero(const thrum_buffer *b, const void *arg)
 {
@@ -202,7 +202,7 @@ TEST(what_overlaps_is_not_reduced_into)
     assert_int_equal(thrum_data_unregister(data), 0);
 }
 
-/* ---- Layouts of one's own, and handles that are gone -------------------------------------------------------------- */
+/* ---- Layouts of one's own, and handles that are gone ------------------------------------------------------------- */
 
 static int made;
 

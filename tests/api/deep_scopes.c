@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Recursion a hundred thousand levels deep: it works, or there is a sentence that says how it does not. Plain calls here,
- * inline ones in deep_scopes_inline.c.
+ * Recursion a hundred thousand levels deep: it works, or there is a sentence that says how it does not. Plain calls
+ * here, inline ones in deep_scopes_inline.c.
  */
 #include "tasks.h"
 
@@ -16,8 +16,8 @@
 #endif
 #endif
 
-/* ThreadSanitizer keeps a stack of its own, of 65,536 calls, and crashes beyond: there the stacks are small, so that thrum's
- * end comes first. */
+/* ThreadSanitizer keeps a stack of its own, of 65,536 calls, and crashes beyond: there the stacks are small, so that
+ * thrum's end comes first. */
 #if SANITIZED_THREAD
 static const char stack_megabytes[] = "2";
 
@@ -188,7 +188,7 @@ TEST(the_option_sets_the_size_of_the_executors_stacks)
     assert_true(values[1] > values[0] + values[0] / 2);
 }
 
-/* ---- Other kinds of nesting --------------------------------------------------------------------------------------- */
+/* ---- Other kinds of nesting -------------------------------------------------------------------------------------- */
 
 #ifndef THRUM_INLINE
 
@@ -294,7 +294,7 @@ TEST(work_nested_in_other_ways_fails_with_a_sentence_too)
 
 #endif
 
-/* ---- Stacks that are not the thread's own ------------------------------------------------------------------------- */
+/* ---- Stacks that are not the thread's own ------------------------------------------------------------------------ */
 
 #if !SANITIZED_THREAD
 static ucontext_t outside, on_other_stack;

@@ -26,7 +26,7 @@ static thrum_executor *executor_of(int home, const int *workers, int count)
     return ex;
 }
 
-/* ---- Making ------------------------------------------------------------------------------------------------------- */
+/* ---- Making ------------------------------------------------------------------------------------------------------ */
 
 TEST(domains_have_names_and_numbers)
 {
@@ -77,7 +77,7 @@ TEST(wrong_domains_are_refused)
     assert_refused((thrum_config){.threadless = true, .domains = &one, .domain_count = 1}, "without threads");
 }
 
-/* ---- Places ------------------------------------------------------------------------------------------------------- */
+/* ---- Places ------------------------------------------------------------------------------------------------------ */
 
 struct place {
     int domain, worker; /* worker: within the domain, as seen by its first task; -1 for any */
@@ -207,7 +207,7 @@ TEST(pins_are_checked_against_the_right_domain)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* ---- There and back ----------------------------------------------------------------------------------------------- */
+/* ---- There and back ---------------------------------------------------------------------------------------------- */
 
 struct step {
     int *at;
@@ -261,7 +261,7 @@ TEST(a_chain_goes_through_64_domains)
     ping_pong(1, DOMAINS_MOST, 3 * DOMAINS_MOST, 10);
 }
 
-/* ---- Random graphs ------------------------------------------------------------------------------------------------ */
+/* ---- Random graphs ----------------------------------------------------------------------------------------------- */
 
 enum { RANDOM_TASKS = 120, EDGES_MOST = 4 };
 
@@ -324,7 +324,7 @@ TEST(random_graphs_with_random_domains_keep_their_order)
         random_graph(seed);
 }
 
-/* ---- Control flow ------------------------------------------------------------------------------------------------- */
+/* ---- Control flow ------------------------------------------------------------------------------------------------ */
 
 struct loop {
     struct place there, here, turn;
@@ -455,7 +455,7 @@ TEST(iterations_end_in_another_domain)
         }
 }
 
-/* ---- Failing ------------------------------------------------------------------------------------------------------ */
+/* ---- Failing ----------------------------------------------------------------------------------------------------- */
 
 static void fail_there(void *arg)
 {
@@ -521,7 +521,7 @@ TEST(a_run_is_cancelled_while_it_is_in_several_domains)
     }
 }
 
-/* ---- Inside tasks of another domain ------------------------------------------------------------------------------- */
+/* ---- Inside tasks of another domain ------------------------------------------------------------------------------ */
 
 struct nest {
     thrum_executor *ex;
@@ -720,7 +720,7 @@ TEST(algorithms_are_called_in_another_domain)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* ---- Events ------------------------------------------------------------------------------------------------------- */
+/* ---- Events ------------------------------------------------------------------------------------------------------ */
 
 struct later {
     thrum_event event;
@@ -766,7 +766,7 @@ TEST(an_event_task_of_another_domain_completes_at_home)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* ---- Rest and end ------------------------------------------------------------------------------------------------- */
+/* ---- Rest and end ------------------------------------------------------------------------------------------------ */
 
 static double processor_seconds(void)
 {
@@ -829,7 +829,7 @@ TEST(an_executor_with_domains_is_made_and_freed_again_and_again)
         assert_int_equal(thrum_executor_free(executor_of(1, (int[]){1, 2, 1}, 3)), 0);
 }
 
-/* ---- Traces and observers ----------------------------------------------------------------------------------------- */
+/* ---- Traces and observers ---------------------------------------------------------------------------------------- */
 
 static char *read_all(const char *path)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The emulated driver: it conforms, in several settings; copies take their time; timing mode does nothing else; a child of a fork
- * can close its parent's devices.
+ * The emulated driver: it conforms, in several settings; copies take their time; timing mode does nothing else; a child
+ * of a fork can close its parent's devices.
  */
 #include "conformance.h"
 
@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- What the conformance suite asks for --------------------------------------------------------------------------- */
+/* ---- What the conformance suite asks for ------------------------------------------------------------------------- */
 
 static size_t extent_of(const thrum_buffer *buffer, uint32_t dimension)
 {
@@ -73,7 +73,7 @@ static const char *const refused[] = {"memory=0",
                                       "memory=1MiB,link=2GB/s",
                                       NULL};
 
-/* ---- Time ---------------------------------------------------------------------------------------------------------- */
+/* ---- Time -------------------------------------------------------------------------------------------------------- */
 
 static const thrum_driver *emu;
 
@@ -172,7 +172,8 @@ TEST(between_two_devices_the_slower_link_counts)
     emu->close(quick);
 }
 
-/* A short copy one way overtakes a long one the other way. Whoever is late by half a second learns nothing and tries again. */
+/* A short copy one way overtakes a long one the other way. Whoever is late by half a second learns nothing and tries
+ * again. */
 TEST(directions_do_not_wait_for_each_other)
 {
     bool overtaken = false;
@@ -190,7 +191,7 @@ TEST(directions_do_not_wait_for_each_other)
     assert_true(overtaken);
 }
 
-/* ---- Kernels ------------------------------------------------------------------------------------------------------- */
+/* ---- Kernels ----------------------------------------------------------------------------------------------------- */
 
 static pthread_t kernel_thread;
 static int kernel_calls;
@@ -280,7 +281,7 @@ TEST(the_first_kernel_can_fail)
     emu->close(device);
 }
 
-/* ---- The process --------------------------------------------------------------------------------------------------- */
+/* ---- The process ------------------------------------------------------------------------------------------------- */
 
 static double processor_seconds(void)
 {

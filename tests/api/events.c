@@ -6,7 +6,7 @@
 
 #include <sys/resource.h>
 
-/* ---- Holding and releasing ---------------------------------------------------------------------------------------- */
+/* ---- Holding and releasing --------------------------------------------------------------------------------------- */
 
 struct held {
     thrum_event events[8];
@@ -91,7 +91,7 @@ TEST(events_released_inside_the_function_cost_no_detour)
     }
 }
 
-/* ---- Many, from other threads ------------------------------------------------------------------------------------- */
+/* ---- Many, from other threads ------------------------------------------------------------------------------------ */
 
 enum { BOX_ROOM = 1 << 14 };
 
@@ -166,7 +166,7 @@ TEST(chains_of_event_tasks_go_on_in_order)
     }
 }
 
-/* ---- Errors ------------------------------------------------------------------------------------------------------- */
+/* ---- Errors ------------------------------------------------------------------------------------------------------ */
 
 TEST(an_event_released_twice_is_found_out)
 {
@@ -244,7 +244,7 @@ TEST(wrong_building_calls_are_named)
     assert_error(thrum_source_remove(NULL), THRUM_EINVAL, "the source is NULL");
 }
 
-/* ---- Events elsewhere in graphs ----------------------------------------------------------------------------------- */
+/* ---- Events elsewhere in graphs ---------------------------------------------------------------------------------- */
 
 static void *release_later(void *arg)
 {
@@ -306,7 +306,7 @@ TEST(a_waiting_caller_of_an_executor_without_threads_goes_on_behind_an_event)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* ---- Sources ------------------------------------------------------------------------------------------------------ */
+/* ---- Sources ----------------------------------------------------------------------------------------------------- */
 
 struct reader {
     struct fd_source *source;
@@ -332,7 +332,8 @@ static void pass_on(void *arg)
         atomic_fetch_add(&pipes->passed, 1);
 }
 
-/* A byte goes through a row of pipes; each station is a task that waits for it as an event, and one that passes it on. */
+/* A byte goes through a row of pipes; each station is a task that waits for it as an event, and one that passes it
+ * on. */
 static void pass_byte_along(thrum_executor *ex, bool with_wake)
 {
     enum { STATIONS = 16 };

@@ -241,7 +241,8 @@ static double process_seconds(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* Processor time in a pause; the least of several, since on a loaded machine it may take workers a while until they sleep. */
+/* Processor time in a pause; the least of several, since on a loaded machine it may take workers a while until they
+ * sleep. */
 static double seconds_in_a_pause(void)
 {
     double least = 1;

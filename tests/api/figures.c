@@ -56,7 +56,7 @@ static thrum_task *actor_task(thrum_graph *graph, struct actor *actor)
     return task;
 }
 
-/* ---- Static and dynamic tasks ------------------------------------------------------------------------------------- */
+/* ---- Static and dynamic tasks ------------------------------------------------------------------------------------ */
 
 TEST(listing_1_runs_a_first_and_d_last)
 {
@@ -153,7 +153,7 @@ TEST(figure_2_composes_a_graph_of_another_one)
     }
 }
 
-/* ---- Conditions --------------------------------------------------------------------------------------------------- */
+/* ---- Conditions -------------------------------------------------------------------------------------------------- */
 
 static int number_in(void *number)
 {
@@ -222,12 +222,12 @@ static int toss(void *arg)
     return (int)(random_next(walk->random) >> 63);
 }
 
-/* From F1 to stop takes three tosses in a row that go well, which has a probability of 1/8 at each beginning: so F1 is asked
- * eight times on average (geometric; variance 56), F2 four times, F3 twice. That eight is the paper's number; all three
- * together are asked 14 times on average (variance 142).
+/* From F1 to stop takes three tosses in a row that go well, which has a probability of 1/8 at each beginning: so F1 is
+ * asked eight times on average (geometric; variance 56), F2 four times, F3 twice. That eight is the paper's number; all
+ * three together are asked 14 times on average (variance 142).
  *
- * The means of 200,000 runs have standard deviations of 0.0168 and 0.0267. The bounds are six of them: with a random seed a
- * right program would fail once in 500 million times for each; with the fixed one it always does or never. */
+ * The means of 200,000 runs have standard deviations of 0.0168 and 0.0267. The bounds are six of them: with a random
+ * seed a right program would fail once in 500 million times for each; with the fixed one it always does or never. */
 TEST(figure_5_asks_the_first_condition_eight_times_on_average)
 {
     enum { RUNS = 200000 };
@@ -274,8 +274,8 @@ static int turn(void *arg)
     return 1;
 }
 
-/* A before B and F. B, C and cond_1 are a loop that ends at E; cond_2 branches to G or H; H leads to cond_3, which names
- * itself until it goes on to L. The two halves have no order between them. */
+/* A before B and F. B, C and cond_1 are a loop that ends at E; cond_2 branches to G or H; H leads to cond_3, which
+ * names itself until it goes on to L. The two halves have no order between them. */
 TEST(figure_6_runs_blocks_of_control_flow_side_by_side)
 {
     enum { RUNS = 20 };
@@ -327,7 +327,7 @@ TEST(figure_6_runs_blocks_of_control_flow_side_by_side)
     }
 }
 
-/* ---- Figure 10: pitfalls ------------------------------------------------------------------------------------------ */
+/* ---- Figure 10: pitfalls ----------------------------------------------------------------------------------------- */
 
 TEST(figure_10_a_graph_without_a_source_is_refused_until_it_has_one)
 {
@@ -345,8 +345,8 @@ TEST(figure_10_a_graph_without_a_source_is_refused_until_it_has_one)
     assert_int_equal(thrum_graph_free(graph), 0);
 }
 
-/* Into D lead a strong edge (from E) and a weak one (from the condition C): if C names D, there are two ways that each run
- * it. One worker does so one after the other. */
+/* Into D lead a strong edge (from E) and a weak one (from the condition C): if C names D, there are two ways that each
+ * run it. One worker does so one after the other. */
 TEST(figure_10_a_strong_and_a_weak_way_into_one_task_run_it_twice)
 {
     thrum_executor *ex = executor_with(1);
@@ -370,8 +370,8 @@ TEST(figure_10_a_strong_and_a_weak_way_into_one_task_run_it_twice)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* The paper's own remark on figure 5: one more strong edge, from init to F2, makes two ways to F2. And two to F1, which F2 may
- * now name before the edge from init has been counted there: either may be what the sentence names. */
+/* The paper's own remark on figure 5: one more strong edge, from init to F2, makes two ways to F2. And two to F1, which
+ * F2 may now name before the edge from init has been counted there: either may be what the sentence names. */
 TEST(figure_5_with_an_edge_from_init_to_f2_is_warned_of)
 {
     int answer = 0;

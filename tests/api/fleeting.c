@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tasks that whoever inserts runs as it inserts them are in no order with others, unless somebody asks while they run: another thread,
- * or their own kernel.
+ * Tasks that whoever inserts runs as it inserts them are in no order with others, unless somebody asks while they run:
+ * another thread, or their own kernel.
  */
 #include "test.h"
 
@@ -20,7 +20,7 @@ static int64_t now(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* ---- Tasks -------------------------------------------------------------------------------------------------------- */
+/* ---- Tasks ------------------------------------------------------------------------------------------------------- */
 
 typedef struct world {
     thrum_executor *ex;
@@ -68,7 +68,7 @@ static void check_x(const thrum_buffer *b, const void *arg)
 static const thrum_codelet brief = {.name = "brief", .cpu = work};
 static const thrum_codelet checks = {.name = "checks", .cpu = check_x};
 
-/* ---- What all tests begin and end with ---------------------------------------------------------------------------- */
+/* ---- What all tests begin and end with --------------------------------------------------------------------------- */
 
 /* Until whoever inserts runs most of them itself: false on a machine that leaves it no peace. */
 static bool learn(world *w)
@@ -121,7 +121,7 @@ static void insert_with(world *w, void (*call)(void))
     assert_int_equal(thrum_insert(w->flow, &brief, THRUM_RW(w->x), THRUM_R(w->y)), 0);
 }
 
-/* ---- Others ask --------------------------------------------------------------------------------------------------- */
+/* ---- Others ask -------------------------------------------------------------------------------------------------- */
 
 /* Gives whoever has asked time to get what it must not get yet. */
 static void let_others_ask(void)
@@ -183,7 +183,7 @@ static void ask_while_it_runs(world *w, void *(*ask)(void *))
     assert_false(too_early);
 }
 
-/* ---- Tests -------------------------------------------------------------------------------------------------------- */
+/* ---- Tests ------------------------------------------------------------------------------------------------------- */
 
 /* Each behind so many others that what it inserts first would be run at once, too. */
 static void do_rounds(world *w, void (*round)(world *w))

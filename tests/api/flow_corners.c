@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Corners of flows: windows where nobody else helps, flows behind each other, flows in tasks, failures, and what graphs find.
+ * Corners of flows: windows where nobody else helps, flows behind each other, flows in tasks, failures, and what graphs
+ * find.
  */
 #include "test.h"
 
@@ -51,7 +52,7 @@ static void open_gate(void *arg)
 
 static const thrum_codelet slow = {.name = "slow", .cpu = wait_at_gate};
 
-/* ---- Windows ------------------------------------------------------------------------------------------------------ */
+/* ---- Windows ----------------------------------------------------------------------------------------------------- */
 
 static void fill_window(thrum_executor *ex)
 {
@@ -69,8 +70,8 @@ static void fill_window(thrum_executor *ex)
     assert_int_equal(x, 400);
 }
 
-/* Where there are no threads, a full window is emptied by whoever fills it: also of what was posted, and of what the flow's tasks
- * wait for in another. */
+/* Where there are no threads, a full window is emptied by whoever fills it: also of what was posted, and of what the
+ * flow's tasks wait for in another. */
 TEST(a_window_is_emptied_by_who_fills_it)
 {
     static const thrum_config configs[] = {
@@ -153,7 +154,7 @@ TEST(a_flow_in_a_task_waits_for_tasks_outside)
     }
 }
 
-/* ---- Flows behind each other -------------------------------------------------------------------------------------- */
+/* ---- Flows behind each other ------------------------------------------------------------------------------------- */
 
 /* A partition and its end wait for another flow's task, and end in a thread that has nothing to do with their flow. */
 TEST(jobs_that_do_nothing_end_before_their_flow_does)
@@ -178,7 +179,7 @@ TEST(jobs_that_do_nothing_end_before_their_flow_does)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* ---- Handles that go ---------------------------------------------------------------------------------------------- */
+/* ---- Handles that go --------------------------------------------------------------------------------------------- */
 
 static size_t bytes_of_longs(const void *home, void *ctx)
 {
@@ -245,7 +246,7 @@ TEST(a_handle_stays_for_those_who_want_memory_like_it)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* ---- Reductions --------------------------------------------------------------------------------------------------- */
+/* ---- Reductions -------------------------------------------------------------------------------------------------- */
 
 static void reduce_and_fail(const thrum_buffer *b, const void *arg)
 {
@@ -391,7 +392,7 @@ TEST(a_copy_that_was_thrown_out_is_brought_back)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* ---- Recorded partitions ------------------------------------------------------------------------------------------ */
+/* ---- Recorded partitions ----------------------------------------------------------------------------------------- */
 
 TEST(a_copy_of_a_graph_keeps_the_parts)
 {
@@ -419,7 +420,7 @@ TEST(a_copy_of_a_graph_keeps_the_parts)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* ---- One place ------------------------------------------------------------------------------------------------------ */
+/* ---- One place --------------------------------------------------------------------------------------------------- */
 
 static atomic_int inside, overlaps;
 static atomic_bool enough;
@@ -471,8 +472,8 @@ static void *insert_small_tasks(void *ex)
     return NULL;
 }
 
-/* Whoever inserts runs small tasks itself, in the place of the only worker while that naps. What others want done meanwhile comes
- * to its turn, and nothing runs beside anything else. */
+/* Whoever inserts runs small tasks itself, in the place of the only worker while that naps. What others want done
+ * meanwhile comes to its turn, and nothing runs beside anything else. */
 static void one_worker_runs_one_thing_at_a_time(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Long tasks of a flow that are ready begin in the order of their insertion, whatever made them ready and whoever runs them.
+ * Long tasks of a flow that are ready begin in the order of their insertion, whatever made them ready and whoever runs
+ * them.
  */
 #include "test.h"
 
@@ -105,7 +106,7 @@ TEST(they_begin_as_they_were_inserted)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* ---- Beside others ------------------------------------------------------------------------------------------------- */
+/* ---- Beside others ----------------------------------------------------------------------------------------------- */
 
 typedef struct other {
     thrum_executor *ex;

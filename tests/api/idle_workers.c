@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * One long task, and workers with nothing to do: they look for work for a while and then sleep, however long the task is.
+ * One long task, and workers with nothing to do: they look for work for a while and then sleep, however long the task
+ * is.
  *
- * The Taskflow paper (Huang, Lin, Lin and Lin, TPDS 2022; theorem 3) bounds wasted steals by MAX_STEALS * (|W| + |D| * E / e):
- * every worker tries MAX_STEALS times, and one thief per domain goes on trying as long as the longest task takes, E. Here
- * no thief does, so there is no term with E. A search that finds nothing, nor anybody who keeps work to himself, ends
- * THRUM_SPIN_US after it began (at once, while more are awake than there are cores), or at most WATCH_US later if somebody
- * has been watched just before. It goes in rounds of LOOKS looks at every other worker, and a round takes ROUND_NS at least:
- * it has eight pauses of the processor and a look at the clock. Who has been woken searches once, and so does who has
- * nothing more to do. So with s searches among w workers
+ * The Taskflow paper (Huang, Lin, Lin and Lin, TPDS 2022; theorem 3) bounds wasted steals by MAX_STEALS * (|W| + |D| *
+ * E / e): every worker tries MAX_STEALS times, and one thief per domain goes on trying as long as the longest task
+ * takes, E. Here no thief does, so there is no term with E. A search that finds nothing, nor anybody who keeps work to
+ * himself, ends THRUM_SPIN_US after it began (at once, while more are awake than there are cores), or at most WATCH_US
+ * later if somebody has been watched just before. It goes in rounds of LOOKS looks at every other worker, and a round
+ * takes ROUND_NS at least: it has eight pauses of the processor and a look at the clock. Who has been woken searches
+ * once, and so does who has nothing more to do. So with s searches among w workers
  *
  *     wasted steals <= s * LOOKS * (w - 1) * (2 + (THRUM_SPIN_US + WATCH_US) / ROUND_NS)
  */
@@ -151,8 +152,8 @@ static bool few_are_wasted(enum way way, int workers)
            wasted_in(&lengthy) <= most_wasted_in(&lengthy);
 }
 
-/* Whoever looks for ever does so each time. But time that the host of a virtual machine takes away counts as used, and whoever is
- * interrupted between two looks at the clock seems to have looked for long: so a single try says nothing. */
+/* Whoever looks for ever does so each time. But time that the host of a virtual machine takes away counts as used, and
+ * whoever is interrupted between two looks at the clock seems to have looked for long: so a single try says nothing. */
 static void expect(bool (*holds)(enum way way, int workers), enum way way, int workers)
 {
     for (int tries = 0; tries < TRIES; tries++)

@@ -32,7 +32,7 @@ static void assert_each_once(void)
     assert_int_equal(wrong, 0);
 }
 
-/* ---- Large numbers ------------------------------------------------------------------------------------------------ */
+/* ---- Large numbers ----------------------------------------------------------------------------------------------- */
 
 TEST(the_least_size_of_a_chunk_may_be_any_number)
 {
@@ -105,7 +105,7 @@ TEST(there_may_be_as_many_iterations_as_2_to_63)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* ---- What is given ------------------------------------------------------------------------------------------------ */
+/* ---- What is given ----------------------------------------------------------------------------------------------- */
 
 /* Whichever rule is picked, and not only when one is that looks at them. */
 TEST(weights_that_do_not_sum_up_are_refused_in_each_execution)
@@ -144,7 +144,7 @@ TEST(a_deviation_can_be_given_without_the_mean)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* ---- Other domains ------------------------------------------------------------------------------------------------ */
+/* ---- Other domains ----------------------------------------------------------------------------------------------- */
 
 static const thrum_domain_config domains[] = {{"left", 1}, {"right", 3}};
 
@@ -186,7 +186,8 @@ TEST(a_loop_in_a_task_of_another_domain_is_done_there)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* All workers of the domain are in their first chunks at once; of which size these are tells whose weights they go by. */
+/* All workers of the domain are in their first chunks at once; of which size these are tells whose weights they go
+ * by. */
 struct first_chunks {
     atomic_int there;
     int expected;
@@ -246,7 +247,7 @@ TEST(weights_are_those_of_the_workers_of_the_domain_in_their_order)
         check_weights(home);
 }
 
-/* ---- Cancelling --------------------------------------------------------------------------------------------------- */
+/* ---- Cancelling -------------------------------------------------------------------------------------------------- */
 
 struct cancelled {
     thrum_executor *ex;
@@ -320,7 +321,7 @@ TEST(a_reduction_that_fails_leaves_the_result)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* ---- Executors that change, and callers --------------------------------------------------------------------------- */
+/* ---- Executors that change, and callers -------------------------------------------------------------------------- */
 
 TEST(a_loop_goes_on_after_its_executor_was_resized)
 {

@@ -48,7 +48,7 @@ static void add_int64(void *into, const void *from, void *ctx)
     *(int64_t *)into += *(const int64_t *)from;
 }
 
-/* ---- Every technique ---------------------------------------------------------------------------------------------- */
+/* ---- Every technique --------------------------------------------------------------------------------------------- */
 
 TEST(every_technique_does_each_iteration_once)
 {
@@ -128,7 +128,7 @@ TEST(one_worker_gets_the_sequence_of_the_rule)
     assert_int_equal(thrum_executor_free(one), 0);
 }
 
-/* ---- Anywhere ----------------------------------------------------------------------------------------------------- */
+/* ---- Anywhere ---------------------------------------------------------------------------------------------------- */
 
 static void inner(size_t lo, size_t hi, void *ctx)
 {
@@ -200,7 +200,7 @@ TEST(a_loop_is_a_task_of_a_graph_too)
     thrum_graph_free(graph);
 }
 
-/* ---- Reductions --------------------------------------------------------------------------------------------------- */
+/* ---- Reductions -------------------------------------------------------------------------------------------------- */
 
 TEST(every_technique_reduces)
 {
@@ -243,7 +243,7 @@ TEST(a_loop_without_iterations_leaves_the_result)
     assert_int_equal(sum, 7);
 }
 
-/* ---- Errors ------------------------------------------------------------------------------------------------------- */
+/* ---- Errors ------------------------------------------------------------------------------------------------------ */
 
 static void fail_at_100(size_t lo, size_t hi, void *ctx)
 {

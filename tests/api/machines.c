@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Descriptions of machines as users see them: those that come with thrum, lines that change them, and what is wrong in files.
+ * Descriptions of machines as users see them: those that come with thrum, lines that change them, and what is wrong in
+ * files.
  */
 #include "test.h"
 
@@ -11,7 +12,7 @@ static thrum_machine *parse(const char *text)
     return thrum_machine_parse(text, strlen(text), "node.machine");
 }
 
-/* ---- Right use ---------------------------------------------------------------------------------------------------- */
+/* ---- Right use --------------------------------------------------------------------------------------------------- */
 
 static thrum_machine_size size_of(const thrum_machine *machine)
 {
@@ -125,7 +126,7 @@ TEST(a_file_is_named_by_its_path_or_by_itself)
     thrum_machine_free(machine);
 }
 
-/* ---- Wrong use ---------------------------------------------------------------------------------------------------- */
+/* ---- Wrong use --------------------------------------------------------------------------------------------------- */
 
 /* A line after a machine with a core and a GPU, and what the sentence says. */
 static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Flows on an executor with one worker: whoever inserts runs tasks itself, those of codelets that it knows as brief, while it has
- * nothing else to do; and it never runs those that may wait for it.
+ * Flows on an executor with one worker: whoever inserts runs tasks itself, those of codelets that it knows as brief,
+ * while it has nothing else to do; and it never runs those that may wait for it.
  */
 #include "test.h"
 
@@ -20,7 +20,7 @@ static int64_t now(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* ---- Tasks -------------------------------------------------------------------------------------------------------- */
+/* ---- Tasks ------------------------------------------------------------------------------------------------------- */
 
 static pthread_t inserter;
 static atomic_int here, elsewhere, overlaps, inside;
@@ -72,7 +72,7 @@ static const thrum_codelet waits = {.name = "waits", .cpu = wait_at_gate};
 static const thrum_codelet sets = {.name = "sets", .cpu = set_flag};
 static const thrum_codelet fails = {.name = "fails", .cpu = fail_at_last};
 
-/* ---- What all tests begin with ------------------------------------------------------------------------------------ */
+/* ---- What all tests begin with ----------------------------------------------------------------------------------- */
 
 typedef struct world {
     thrum_executor *ex;
@@ -110,8 +110,8 @@ static void insert(world *w, int tasks, int pause_us)
     }
 }
 
-/* Until whoever inserts runs most of them: after some thousands, or more if the machine has other things to do. Where these leave it
- * no peace there is nothing to be seen, for then it is right to leave tasks to the worker. */
+/* Until whoever inserts runs most of them: after some thousands, or more if the machine has other things to do. Where
+ * these leave it no peace there is nothing to be seen, for then it is right to leave tasks to the worker. */
 static void learn(world *w)
 {
     for (int tries = 0; tries < 30; tries++) {
@@ -124,7 +124,7 @@ static void learn(world *w)
     skip();
 }
 
-/* ---- Tests -------------------------------------------------------------------------------------------------------- */
+/* ---- Tests ------------------------------------------------------------------------------------------------------- */
 
 TEST(whoever_inserts_runs_brief_tasks)
 {
@@ -152,7 +152,8 @@ TEST(callers_that_must_not_run_tasks_run_none)
     end(&w);
 }
 
-/* The task is of a codelet of which none has ended, so it is left to the worker; and whoever inserts does not wait for it. */
+/* The task is of a codelet of which none has ended, so it is left to the worker; and whoever inserts does not wait for
+ * it. */
 TEST(a_task_may_wait_for_what_comes_after_its_insertion)
 {
     world w;
@@ -168,7 +169,8 @@ TEST(a_task_may_wait_for_what_comes_after_its_insertion)
     end(&w);
 }
 
-/* After a time in which it had other things to do, it would first wait until all that was left to the worker has ended. */
+/* After a time in which it had other things to do, it would first wait until all that was left to the worker has
+ * ended. */
 TEST(whoever_catches_up_does_not_wait_for_those_who_wait_for_it)
 {
     world w;
@@ -328,8 +330,9 @@ static void await_gate(void *arg)
         sched_yield();
 }
 
-/* Brief until it is told to leave: then it waits on another executor for what only its own one's place can do. It closes the gate itself:
- * whoever inserts may be rounds ahead, and would close it before those who wait have seen it open. */
+/* Brief until it is told to leave: then it waits on another executor for what only its own one's place can do. It
+ * closes the gate itself: whoever inserts may be rounds ahead, and would close it before those who wait have seen it
+ * open. */
 static void depart(const thrum_buffer *b, const void *arg)
 {
     ++*(long *)b[0].ptr;
@@ -397,7 +400,8 @@ static void note_other(const thrum_buffer *b, const void *arg)
 
 static const thrum_codelet notes = {.name = "notes", .cpu = note_other};
 
-/* A reader of x waits, since the main program has what it writes. One behind it is run at once and forgotten; then comes a writer of x. */
+/* A reader of x waits, since the main program has what it writes. One behind it is run at once and forgotten; then
+ * comes a writer of x. */
 TEST(a_writer_waits_for_readers_that_were_there_before_one_that_was_run_at_once)
 {
     world w;

@@ -17,7 +17,7 @@ static void await(atomic_bool *flag)
         sched_yield();
 }
 
-/* ---- Which work --------------------------------------------------------------------------------------------------- */
+/* ---- Which work -------------------------------------------------------------------------------------------------- */
 
 /* A parent whose child is stolen, and a stranger that comes when the parent is about to join. */
 struct meeting {
@@ -229,7 +229,7 @@ TEST(an_open_wait_outside_tasks_returns_as_any_does)
     }
 }
 
-/* ---- The same results --------------------------------------------------------------------------------------------- */
+/* ---- The same results -------------------------------------------------------------------------------------------- */
 
 struct fib {
     int n, value;
@@ -312,7 +312,7 @@ TEST(an_open_join_runs_graphs_and_leaves_detached_functions)
     }
 }
 
-/* ---- How much ----------------------------------------------------------------------------------------------------- */
+/* ---- How much ---------------------------------------------------------------------------------------------------- */
 
 struct pile {
     struct visit visit;
@@ -366,7 +366,7 @@ TEST(work_on_top_of_work_leaves_a_quarter_of_the_stack)
     assert_in_range(height, 6, 13);
 }
 
-/* ---- What goes wrong ---------------------------------------------------------------------------------------------- */
+/* ---- What goes wrong --------------------------------------------------------------------------------------------- */
 
 static void fail_as_stranger(void *arg)
 {
@@ -456,10 +456,11 @@ TEST(work_on_top_of_a_task_cannot_wait_for_the_tasks_run)
     visit_end(&visit);
 }
 
-/* ---- Strangers on the thief's stack ------------------------------------------------------------------------------- */
+/* ---- Strangers on the thief's stack ------------------------------------------------------------------------------ */
 
-/* A parent joins strictly a child that was stolen. The thief, in an open join of its own whose child somebody else holds, takes on a visitor,
- * and that one spawns: what it has spawned lies on the thief's stack above what descends from the parent. */
+/* A parent joins strictly a child that was stolen. The thief, in an open join of its own whose child somebody else
+ * holds, takes on a visitor, and that one spawns: what it has spawned lies on the thief's stack above what descends
+ * from the parent. */
 struct visited {
     thrum_executor *ex;
     thrum_graph *visit;

@@ -6,7 +6,7 @@
 
 enum { MOST_WORKERS = 4 };
 
-/* ---- Counts and order --------------------------------------------------------------------------------------------- */
+/* ---- Counts and order -------------------------------------------------------------------------------------------- */
 
 struct counter {
     uint64_t next;
@@ -104,7 +104,7 @@ TEST(iterations_overlap)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* ---- A stencil ---------------------------------------------------------------------------------------------------- */
+/* ---- A stencil --------------------------------------------------------------------------------------------------- */
 
 enum { SIDE = 24, BLOCK = 6, ACROSS = SIDE / BLOCK, STEPS = 300 };
 
@@ -185,7 +185,7 @@ TEST(a_stencil_gives_every_bit_as_step_by_step)
     assert_int_equal(thrum_graph_free(graph), 0);
 }
 
-/* ---- Modules, scopes, detached functions -------------------------------------------------------------------------- */
+/* ---- Modules, scopes, detached functions ------------------------------------------------------------------------- */
 
 struct looping {
     int turns, all;
@@ -242,9 +242,9 @@ TEST(a_module_counts_as_one_task_whatever_happens_in_it)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* The worker that begins a module goes on when another is at the module's second task, and has left by the time that one
- * ends it. No task waits for the module in the same iteration; what it makes ready, several tasks of the next, must not be
- * left behind. */
+/* The worker that begins a module goes on when another is at the module's second task, and has left by the time that
+ * one ends it. No task waits for the module in the same iteration; what it makes ready, several tasks of the next, must
+ * not be left behind. */
 static void await_other(void *arg)
 {
     while (atomic_load((atomic_int *)arg) <= (int)thrum_iteration())
@@ -353,7 +353,7 @@ TEST(a_scope_is_joined_in_its_iteration_and_what_is_detached_at_the_end)
     }
 }
 
-/* ---- Failing and cancelling --------------------------------------------------------------------------------------- */
+/* ---- Failing and cancelling -------------------------------------------------------------------------------------- */
 
 enum { LENGTH = 10, FAILS_AT = 37 };
 
@@ -432,7 +432,7 @@ TEST(a_run_of_very_many_iterations_can_be_cancelled)
     }
 }
 
-/* ---- With other runs ---------------------------------------------------------------------------------------------- */
+/* ---- With other runs --------------------------------------------------------------------------------------------- */
 
 TEST(runs_of_all_kinds_queue_up)
 {

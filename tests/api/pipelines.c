@@ -101,7 +101,7 @@ static void free_all(thrum_pipeline *pipeline, thrum_executor *ex, struct course
     free(course);
 }
 
-/* ---- Order -------------------------------------------------------------------------------------------------------- */
+/* ---- Order ------------------------------------------------------------------------------------------------------- */
 
 TEST(every_token_goes_once_through_every_stage_and_serial_ones_keep_the_order)
 {
@@ -136,7 +136,7 @@ TEST(a_pipeline_runs_on_an_executor_without_threads_and_on_one_whose_callers_blo
     }
 }
 
-/* ---- Side by side ------------------------------------------------------------------------------------------------- */
+/* ---- Side by side ------------------------------------------------------------------------------------------------ */
 
 struct meeting {
     atomic_int arrived;
@@ -270,7 +270,7 @@ TEST(no_more_tokens_are_under_way_than_there_are_lines)
     free_all(pipeline, ex, NULL);
 }
 
-/* ---- Runs --------------------------------------------------------------------------------------------------------- */
+/* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
 TEST(each_run_begins_with_token_0)
 {
@@ -416,7 +416,7 @@ TEST(observers_see_every_stage_of_every_token)
     free_all(pipeline, ex, course);
 }
 
-/* ---- Deferring ---------------------------------------------------------------------------------------------------- */
+/* ---- Deferring --------------------------------------------------------------------------------------------------- */
 
 struct plan {
     struct course *course;
@@ -586,7 +586,7 @@ TEST(very_long_chains_take_time_in_proportion)
     }
 }
 
-/* ---- Errors ------------------------------------------------------------------------------------------------------- */
+/* ---- Errors ------------------------------------------------------------------------------------------------------ */
 
 static void fail_at_20(thrum_pipe *pipe, void *ctx)
 {
@@ -692,7 +692,7 @@ TEST(a_first_stage_that_defers_every_token_can_be_cancelled)
     free_all(pipeline, ex, NULL);
 }
 
-/* ---- Wrong use ---------------------------------------------------------------------------------------------------- */
+/* ---- Wrong use --------------------------------------------------------------------------------------------------- */
 
 static void assert_no_pipeline(size_t lines, const thrum_stage *stages, size_t count, const char *part)
 {

@@ -6,7 +6,7 @@
 
 #include <sys/resource.h>
 
-/* ---- Codelets ------------------------------------------------------------------------------------------------------- */
+/* ---- Codelets ---------------------------------------------------------------------------------------------------- */
 
 static void fill(const thrum_buffer *b, const void *arg)
 {
@@ -77,7 +77,7 @@ static void assert_flow(thrum_flow *flow)
     assert_int_equal(err, 0);
 }
 
-/* ---- Tests -------------------------------------------------------------------------------------------------------------- */
+/* ---- Tests ------------------------------------------------------------------------------------------------------- */
 
 TEST(a_policy_gives_tasks_to_processors)
 {
@@ -256,7 +256,7 @@ TEST(a_task_that_can_never_fit_is_refused_with_its_bytes)
     end(ex);
 }
 
-/* ---- Layouts ------------------------------------------------------------------------------------------------------------- */
+/* ---- Layouts ----------------------------------------------------------------------------------------------------- */
 
 /* A matrix with room between its columns: on the device it is packed. */
 static void add_matrix(const thrum_buffer *b, const void *arg)
@@ -355,7 +355,7 @@ TEST(a_layout_of_the_users_own_is_packed_to_travel)
     end(ex);
 }
 
-/* ---- Several devices ------------------------------------------------------------------------------------------------------ */
+/* ---- Several devices --------------------------------------------------------------------------------------------- */
 
 static void pass_around(const char *devices, uint64_t expected_across, uint64_t expected_home)
 {
@@ -384,7 +384,7 @@ TEST(data_goes_from_device_to_device_through_home_unless_they_reach_each_other)
     pass_around("emu:2;peer=yes", 2, 0);
 }
 
-/* ---- Scratch memory ----------------------------------------------------------------------------------------------------- */
+/* ---- Scratch memory ---------------------------------------------------------------------------------------------- */
 
 enum { SCRATCH_BYTES = 8 << 20, PAGE_BYTES = 4096, SCRATCH_TASKS = 40 };
 
@@ -423,7 +423,7 @@ TEST(scratch_memory_at_home_is_used_again)
     end(ex);
 }
 
-/* ---- Waiting inside of kernels ---------------------------------------------------------------------------------------------- */
+/* ---- Waiting inside of kernels ----------------------------------------------------------------------------------- */
 
 static thrum_executor *nested_on;
 
@@ -468,7 +468,7 @@ TEST(kernels_on_processors_may_wait_for_flows_of_their_own)
     }
 }
 
-/* ---- Timing mode --------------------------------------------------------------------------------------------------------------- */
+/* ---- Timing mode ------------------------------------------------------------------------------------------------- */
 
 static double ten_ms(const thrum_place *place, const thrum_buffer *buffers, int count, const void *arg)
 {
@@ -514,7 +514,7 @@ TEST(in_timing_mode_kernels_only_take_their_time)
     end(ex);
 }
 
-/* ---- What policies are told ------------------------------------------------------------------------------------------------- */
+/* ---- What policies are told -------------------------------------------------------------------------------------- */
 
 /* fifo, but what is pushed is fetched to node 1, and how long that would take is asked before and after. */
 static struct {

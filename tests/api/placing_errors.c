@@ -4,7 +4,7 @@
  */
 #include "test.h"
 
-/* ---- Codelets ------------------------------------------------------------------------------------------------------- */
+/* ---- Codelets ---------------------------------------------------------------------------------------------------- */
 
 static void increment(const thrum_buffer *b, const void *arg)
 {
@@ -63,7 +63,7 @@ static void end(thrum_executor *ex)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* ---- Policies that break their contract ------------------------------------------------------------------------------ */
+/* ---- Policies that break their contract -------------------------------------------------------------------------- */
 
 /* A stack, with a twist. */
 typedef struct stack {
@@ -223,7 +223,7 @@ TEST(a_policy_of_a_users_own_is_found_by_its_name)
     end(ex);
 }
 
-/* ---- Devices that fail --------------------------------------------------------------------------------------------------- */
+/* ---- Devices that fail ------------------------------------------------------------------------------------------- */
 
 TEST(a_kernel_on_a_device_fails_its_flow)
 {
@@ -279,7 +279,7 @@ TEST(content_that_is_lost_with_a_device_is_said_to_be)
     end(ex);
 }
 
-/* ---- Graphs ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Graphs ------------------------------------------------------------------------------------------------------ */
 
 static void slow(const thrum_buffer *b, const void *arg)
 {
@@ -322,7 +322,7 @@ TEST(a_task_of_a_graph_that_reads_what_nobody_wrote_fails_the_run)
     end(ex);
 }
 
-/* ---- Kernels that wait ------------------------------------------------------------------------------------------------------- */
+/* ---- Kernels that wait ------------------------------------------------------------------------------------------- */
 
 static thrum_executor *nested_on;
 static thrum_graph *nested_graph;
@@ -363,7 +363,7 @@ TEST(a_kernel_on_a_device_cannot_wait_for_other_tasks)
     end(ex);
 }
 
-/* ---- Configurations ---------------------------------------------------------------------------------------------------------- */
+/* ---- Configurations ---------------------------------------------------------------------------------------------- */
 
 static void assert_refused(const thrum_config *config, int code, const char *part)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Codelet tasks of graphs on executors with policies and devices: loops, modules, many at once; and flows of several threads.
+ * Codelet tasks of graphs on executors with policies and devices: loops, modules, many at once; and flows of several
+ * threads.
  */
 #include "test.h"
 

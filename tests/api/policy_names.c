@@ -81,7 +81,7 @@ TEST(a_policy_that_is_none_is_refused)
     assert_null(thrum_policy_find("x"));
 }
 
-/* ---- Settings ----------------------------------------------------------------------------------------------------- */
+/* ---- Settings ---------------------------------------------------------------------------------------------------- */
 
 static const char *seen_settings;
 
@@ -156,7 +156,7 @@ TEST(a_policy_tells_what_it_has_counted)
     thrum_executor_free(ex);
 }
 
-/* ---- Libraries: the tests run in the folder of the build ---------------------------------------------------------- */
+/* ---- Libraries: the tests run in the folder of the build --------------------------------------------------------- */
 
 TEST(a_policy_is_loaded_from_a_library)
 {

@@ -225,7 +225,7 @@ TEST(everything_is_waited_for_after_many_workers_have_gone)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* ---- Other domains, sources, traces ------------------------------------------------------------------------------- */
+/* ---- Other domains, sources, traces ------------------------------------------------------------------------------ */
 
 static void check_domain(void *arg)
 {
@@ -305,7 +305,7 @@ TEST(a_trace_keeps_the_events_of_workers_that_have_gone)
     assert_int_equal(remove(path), 0);
 }
 
-/* ---- Wrong use ---------------------------------------------------------------------------------------------------- */
+/* ---- Wrong use --------------------------------------------------------------------------------------------------- */
 
 struct inside {
     thrum_executor *ex;

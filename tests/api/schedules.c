@@ -21,7 +21,7 @@ static thrum_loop_facts good_facts(void)
     return (thrum_loop_facts){.iterations = 100, .workers = 4, .mean = 1, .deviation = 1, .cost = 1};
 }
 
-/* ---- Names --------------------------------------------------------------------------------------------------------- */
+/* ---- Names ------------------------------------------------------------------------------------------------------- */
 
 TEST(every_technique_has_a_name_and_a_text)
 {
@@ -58,7 +58,7 @@ TEST(techniques_say_what_they_need)
     assert_int_equal(thrum_technique_needs(THRUM_AUTO), 0);
 }
 
-/* ---- Texts --------------------------------------------------------------------------------------------------------- */
+/* ---- Texts ------------------------------------------------------------------------------------------------------- */
 
 static void expect_parsed(const char *text, thrum_technique technique, size_t least)
 {
@@ -148,7 +148,7 @@ TEST(parsing_needs_places_for_its_results)
     assert_error(thrum_schedule_parse("ss", &technique, NULL), THRUM_EINVAL, "thrum_schedule_parse");
 }
 
-/* ---- Wrong facts --------------------------------------------------------------------------------------------------- */
+/* ---- Wrong facts ------------------------------------------------------------------------------------------------- */
 
 static void expect_no_schedule(thrum_technique technique, const thrum_loop_facts *facts, const char *part)
 {
@@ -310,7 +310,7 @@ TEST(ways_to_pick_a_technique_are_none)
     expect_no_schedule(THRUM_TECHNIQUES, &facts, "no technique");
 }
 
-/* ---- Wrong requests ------------------------------------------------------------------------------------------------ */
+/* ---- Wrong requests ---------------------------------------------------------------------------------------------- */
 
 TEST(workers_that_do_not_exist_get_nothing)
 {
@@ -354,7 +354,7 @@ TEST(nothing_is_done_to_nothing)
     assert_contains(thrum_message(NULL), "thrum_awf_step");
 }
 
-/* ---- Use ----------------------------------------------------------------------------------------------------------- */
+/* ---- Use --------------------------------------------------------------------------------------------------------- */
 
 TEST(schedules_do_not_disturb_each_other)
 {

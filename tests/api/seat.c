@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whoever inserts into a flow faster than its tasks are run takes the place of a worker, runs some of them, and goes away again; and
- * whatever it does then, nobody waits for it.
+ * Whoever inserts into a flow faster than its tasks are run takes the place of a worker, runs some of them, and goes
+ * away again; and whatever it does then, nobody waits for it.
  */
 #include "test.h"
 
@@ -20,7 +20,7 @@ static int64_t now(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* ---- Tasks -------------------------------------------------------------------------------------------------------- */
+/* ---- Tasks ------------------------------------------------------------------------------------------------------- */
 
 static pthread_t inserter;
 static atomic_int here, inside, most_inside, met, pinned, wrong_worker, unknown_here;
@@ -49,7 +49,8 @@ static void run_brief(const thrum_buffer *b, const void *arg)
     atomic_fetch_sub(&inside, 1);
 }
 
-/* Two of them have to be at work at the same time. They are too long for whoever inserts: one waits for what comes behind it. */
+/* Two of them have to be at work at the same time. They are too long for whoever inserts: one waits for what comes
+ * behind it. */
 static void run_meet(const thrum_buffer *b, const void *arg)
 {
     (void)b;
@@ -90,7 +91,7 @@ static const thrum_codelet meet = {.name = "meet", .cpu = run_meet};
 static const thrum_codelet stay = {.name = "stay", .cpu = run_pinned};
 static const thrum_codelet failing = {.name = "failing", .cpu = run_failing};
 
-/* ---- What all tests begin with ------------------------------------------------------------------------------------ */
+/* ---- What all tests begin with ----------------------------------------------------------------------------------- */
 
 typedef struct world {
     thrum_executor *ex;
@@ -136,7 +137,7 @@ static void await(atomic_int *count, int enough)
         usleep(200);
 }
 
-/* ---- Tests -------------------------------------------------------------------------------------------------------- */
+/* ---- Tests ------------------------------------------------------------------------------------------------------- */
 
 /* There may be one too many until a worker has made way. */
 TEST(whoever_inserts_is_one_of_the_workers)

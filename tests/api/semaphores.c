@@ -72,7 +72,7 @@ static thrum_executor *executor_of(int workers)
     return workers == 0 ? executor_threadless() : executor_with(workers);
 }
 
-/* ---- Keeping apart ------------------------------------------------------------------------------------------------ */
+/* ---- Keeping apart ----------------------------------------------------------------------------------------------- */
 
 TEST(never_more_tasks_than_tokens_are_inside)
 {
@@ -199,7 +199,7 @@ TEST(a_thousand_semaphores)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* ---- Waiting ------------------------------------------------------------------------------------------------------ */
+/* ---- Waiting ----------------------------------------------------------------------------------------------------- */
 
 /* While one task holds the token, all others wait, and the only worker still does other things. */
 TEST(who_waits_holds_no_worker)
@@ -431,7 +431,7 @@ TEST(tasks_of_all_priorities_get_their_tokens)
     }
 }
 
-/* ---- Kinds of task ------------------------------------------------------------------------------------------------ */
+/* ---- Kinds of task ----------------------------------------------------------------------------------------------- */
 
 TEST(a_region_of_several_tasks_excludes_others)
 {
@@ -747,7 +747,7 @@ TEST(two_executors_share_a_semaphore)
     check_and_free(s, 1);
 }
 
-/* ---- Errors and cancelling ---------------------------------------------------------------------------------------- */
+/* ---- Errors and cancelling --------------------------------------------------------------------------------------- */
 
 TEST(a_cancelled_run_whose_tasks_wait_ends_at_once)
 {

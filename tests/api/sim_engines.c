@@ -2,9 +2,9 @@
  *
  * Two engines, one result: what the native engine of the loop simulator says, SimGrid says too, in every run.
  *
- * They share the rules and the random times; who asks when, and what that makes of a run, each works out by itself. Where times
- * meet exactly (const, two-point), all numbers of a setting are such that sums of them are exact: else which of two
- * workers is first would be decided by a rounding, and not by the same one.
+ * They share the rules and the random times; who asks when, and what that makes of a run, each works out by itself.
+ * Where times meet exactly (const, two-point), all numbers of a setting are such that sums of them are exact: else
+ * which of two workers is first would be decided by a rounding, and not by the same one.
  */
 #include "test.h"
 
@@ -121,8 +121,8 @@ static void both_engines_agree_in_every_run(void **state)
     assert_true(settings >= LEAST_SETTINGS);
 }
 
-/* From 1/b to 1/a by adding the difference: the sum is one unit in the last place above, or below. A clock that goes so must
- * not lose what happens at 1/a. */
+/* From 1/b to 1/a by adding the difference: the sum is one unit in the last place above, or below. A clock that goes so
+ * must not lose what happens at 1/a. */
 static void a_date_that_the_clock_misses_by_a_rounding_is_not_lost(void **state)
 {
     (void)state;

@@ -23,11 +23,11 @@ static thrum_loop_sim_result simulate(const thrum_loop_sim *sim)
     return result;
 }
 
-/* ---- What was published ------------------------------------------------------------------------------------------- */
+/* ---- What was published ------------------------------------------------------------------------------------------ */
 
-/* Table VI of Hoffeins, Ciorba and Banicescu, and the value of TSS in their text; `original` is what Hagerup had published, by
- * their discrepancies. Both are means of 10,000 runs. The study's rows with p = 2 and n = 32 or 128 are 3.1 and 3.3 of its
- * standard errors below the exact values (see below). */
+/* Table VI of Hoffeins, Ciorba and Banicescu, and the value of TSS in their text; `original` is what Hagerup had
+ * published, by their discrepancies. Both are means of 10,000 runs. The study's rows with p = 2 and n = 32 or 128 are
+ * 3.1 and 3.3 of its standard errors below the exact values (see below). */
 static const struct published {
     thrum_technique technique;
     uint32_t p;
@@ -111,8 +111,8 @@ TEST(exact_means_come_out)
         }
 }
 
-/* Exponential times without cost: the end of SS is when the last of p idle workers is done, the sum of 1/1 ... 1/p, less the
- * 1 that is its share of work in it. */
+/* Exponential times without cost: the end of SS is when the last of p idle workers is done, the sum of 1/1 ... 1/p,
+ * less the 1 that is its share of work in it. */
 TEST(self_scheduling_of_exponential_times_wastes_what_theory_says)
 {
     enum { P = 16 };
@@ -133,7 +133,7 @@ TEST(self_scheduling_of_exponential_times_wastes_what_theory_says)
     assert_true(fabs(result.mean - right) <= 4 * result.standard_error);
 }
 
-/* ---- By hand ------------------------------------------------------------------------------------------------------ */
+/* ---- By hand ----------------------------------------------------------------------------------------------------- */
 
 static void expect_exactly(const thrum_loop_sim *sim, double wasted, double chunks, double makespan)
 {
@@ -201,7 +201,7 @@ TEST(speeds_and_perturbations_change_the_makespan)
     expect_exactly(&sim, 10 - 2.5, 5, 10);
 }
 
-/* ---- Seeds and workers -------------------------------------------------------------------------------------------- */
+/* ---- Seeds and workers ------------------------------------------------------------------------------------------- */
 
 enum { COMPARED = 300 };
 
@@ -275,7 +275,7 @@ TEST(a_simulation_can_be_part_of_a_task)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* ---- Progress ----------------------------------------------------------------------------------------------------- */
+/* ---- Progress ---------------------------------------------------------------------------------------------------- */
 
 static atomic_uint_fast64_t most_done;
 
@@ -305,7 +305,7 @@ TEST(progress_is_told_and_can_stop_the_simulation)
     assert_true(untouched.mean == -7);
 }
 
-/* ---- Wrong use ---------------------------------------------------------------------------------------------------- */
+/* ---- Wrong use --------------------------------------------------------------------------------------------------- */
 
 static void expect_wrong(thrum_loop_sim sim, int code, const char *part)
 {

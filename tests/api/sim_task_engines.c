@@ -2,8 +2,8 @@
  *
  * Two engines, one result, for tasks: whole simulations by SimGrid are those of the native engine, under every policy.
  *
- * The engines agree about each time up to a rounding. A policy may look at times, and where two are the same but for a rounding it
- * may decide otherwise, which changes all that follows. So work and sizes are random numbers.
+ * The engines agree about each time up to a rounding. A policy may look at times, and where two are the same but for a
+ * rounding it may decide otherwise, which changes all that follows. So work and sizes are random numbers.
  */
 #include "test.h"
 #include "random.h"
@@ -23,7 +23,7 @@ enum { TASKS = 300, EVERY = 1 };
 enum { PIECES = 60, REPORTS = 64 };
 #define CLOSE 1e-9
 
-/* ---- Workloads ------------------------------------------------------------------------------------------------------------ */
+/* ---- Workloads --------------------------------------------------------------------------------------------------- */
 
 static size_t random_bytes(struct random *random)
 {
@@ -72,7 +72,7 @@ static thrum_machine *machine_named(const char *name, const char *line)
     return machine;
 }
 
-/* ---- Comparing ------------------------------------------------------------------------------------------------------------- */
+/* ---- Comparing --------------------------------------------------------------------------------------------------- */
 
 struct reports {
     int count;
@@ -215,7 +215,7 @@ static void both_engines_agree_on_a_cluster(void **state)
     compare_policies("cluster64", "hosts count=4", 14);
 }
 
-/* ---- Wrong use, and what comes back ------------------------------------------------------------------------------------------ */
+/* ---- Wrong use, and what comes back ------------------------------------------------------------------------------ */
 
 static bool has_child(void)
 {

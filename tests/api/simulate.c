@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Simulated tasks: small cases whose makespans can be worked out by hand, what results must add up to, policies that break their
- * contract, and every policy on random workloads.
+ * Simulated tasks: small cases whose makespans can be worked out by hand, what results must add up to, policies that
+ * break their contract, and every policy on random workloads.
  */
 #include "test.h"
 #include "random.h"
@@ -11,7 +11,7 @@
 
 enum { CPU = 1u << THRUM_ARCH_CPU, EMU = 1u << THRUM_ARCH_EMU };
 
-/* ---- Machines and workloads -------------------------------------------------------------------------------------------- */
+/* ---- Machines and workloads -------------------------------------------------------------------------------------- */
 
 static thrum_machine *machine_of(const char *lines)
 {
@@ -24,7 +24,8 @@ static thrum_machine *machine_of(const char *lines)
     return machine;
 }
 
-/* A device with one worker at the end of a link of 10 bytes a second, and two cores; a unit of work takes a second everywhere. */
+/* A device with one worker at the end of a link of 10 bytes a second, and two cores; a unit of work takes a second
+ * everywhere. */
 static const char small[] = "cores count=2\n"
                             "device gpu count=1 arch=emu workers=1 bandwidth=10B/s latency=1s peer=no\n"
                             "speed * cpu=1 gpu=1";
@@ -79,7 +80,7 @@ static void begin(void)
     assert_non_null(workload);
 }
 
-/* ---- Running ------------------------------------------------------------------------------------------------------------ */
+/* ---- Running ----------------------------------------------------------------------------------------------------- */
 
 /* Whatever the run: time adds up, and nothing is faster than the bounds. */
 static void check_result(const thrum_sim_result *r)
@@ -158,7 +159,7 @@ static void assert_link(const thrum_sim_result *r, int from, int to, uint64_t co
     assert_int_equal(copies, 0);
 }
 
-/* ---- By hand ------------------------------------------------------------------------------------------------------------ */
+/* ---- By hand ----------------------------------------------------------------------------------------------------- */
 
 TEST(nothing_to_do_takes_no_time)
 {
@@ -248,7 +249,8 @@ TEST(data_is_brought_to_where_it_is_used)
     thrum_sim_result_free(r);
 }
 
-/* What is overwritten is not brought, and what has been brought is not brought again, until somebody writes it elsewhere. */
+/* What is overwritten is not brought, and what has been brought is not brought again, until somebody writes it
+ * elsewhere. */
 TEST(data_is_brought_once_and_not_to_be_overwritten)
 {
     begin();
@@ -264,8 +266,8 @@ TEST(data_is_brought_once_and_not_to_be_overwritten)
     thrum_sim_result_free(r);
 }
 
-/* Without staging ahead copies and kernels take turns: (11 + 5) * 2. With it the second copy goes on while the first runs: the
- * copies end at 11 and 22, and the last kernel at 27. */
+/* Without staging ahead copies and kernels take turns: (11 + 5) * 2. With it the second copy goes on while the first
+ * runs: the copies end at 11 and 22, and the last kernel at 27. */
 TEST(copies_go_on_while_kernels_run)
 {
     for (int ahead = 0; ahead < 2; ahead++) {
@@ -340,7 +342,8 @@ TEST(a_full_device_throws_out_what_was_used_longest_ago)
     thrum_sim_result_free(r);
 }
 
-/* Room for two of three. When the third is wanted, the first was used last: so the second goes, and need not be copied. */
+/* Room for two of three. When the third is wanted, the first was used last: so the second goes, and need not be
+ * copied. */
 TEST(what_was_used_last_stays)
 {
     begin();
@@ -428,7 +431,7 @@ TEST(a_pinned_task_runs_where_it_is_pinned)
     thrum_sim_result_free(r);
 }
 
-/* ---- What data costs workers ------------------------------------------------------------------------------------------- */
+/* ---- What data costs workers ------------------------------------------------------------------------------------- */
 
 /* 3 s for the copy; the first task pays for 20 bytes of memory, the second finds them there. */
 TEST(memory_that_a_device_gives_to_data_is_paid_for_once)
@@ -477,7 +480,8 @@ TEST(bytes_of_a_copy_may_cost_a_codelet_more_than_others)
                 3 + (1 + 2) + 1 + 3 + (1 + 5));
 }
 
-/* dmda has data brought ahead of time when a task is pushed: whoever inserts pays nothing here, who ends a task does. */
+/* dmda has data brought ahead of time when a task is pushed: whoever inserts pays nothing here, who ends a task
+ * does. */
 TEST(a_prefetch_is_paid_for_by_the_worker_that_pushed)
 {
     begin();
@@ -494,7 +498,7 @@ TEST(a_prefetch_is_paid_for_by_the_worker_that_pushed)
     thrum_sim_result_free(r);
 }
 
-/* ---- Tasks that come one by one ----------------------------------------------------------------------------------------- */
+/* ---- Tasks that come one by one ---------------------------------------------------------------------------------- */
 
 static const char inserted[] = "cores count=2\nspeed * cpu=1\ninsert task=2s access=0.5s";
 
@@ -533,8 +537,8 @@ TEST(what_waits_runs_when_it_is_inserted_and_ready)
     thrum_sim_result_free(r);
 }
 
-/* A worker takes the one with the highest priority of those that are there. With a window of two the third comes when both have
- * ended: less than half of the window must be open. */
+/* A worker takes the one with the highest priority of those that are there. With a window of two the third comes when
+ * both have ended: less than half of the window must be open. */
 static double urgent_last(const char *lines)
 {
     begin();
@@ -563,7 +567,8 @@ TEST(a_full_window_is_emptied_by_half_before_more_come)
 
 TEST(no_more_tasks_are_seen_than_the_window_has)
 {
-    /* Of 4, 3, 2 and 1 s, as one worker after the other is free; or 2 and 1 s first, and when both have ended 4 and 3. */
+    /* Of 4, 3, 2 and 1 s, as one worker after the other is free; or 2 and 1 s first, and when both have ended 4 and
+     * 3. */
     assert_near(urgent_last("cores count=2\nspeed * cpu=1"), 5);
     assert_near(urgent_last("cores count=2\nspeed * cpu=1\ninsert window=4"), 5);
     assert_near(urgent_last("cores count=2\nspeed * cpu=1\ninsert window=2"), 6);
@@ -581,7 +586,7 @@ TEST(a_task_can_say_itself_how_long_it_takes)
     thrum_sim_result_free(r);
 }
 
-/* ---- Noise and seeds ------------------------------------------------------------------------------------------------------- */
+/* ---- Noise and seeds --------------------------------------------------------------------------------------------- */
 
 static const char noisy[] =
     "cores count=3\ndevice gpu count=2 arch=emu workers=2 bandwidth=1MB/s latency=1ms memory=5KB\n"
@@ -686,8 +691,8 @@ TEST(runs_at_the_same_time_do_not_disturb_each_other)
     thrum_executor_free(ex);
 }
 
-/* The time of a task depends on the seed and its number alone: with one worker all policies have the same makespan, but for
- * rounding, and the bounds are those of what was drawn. */
+/* The time of a task depends on the seed and its number alone: with one worker all policies have the same makespan, but
+ * for rounding, and the bounds are those of what was drawn. */
 TEST(noise_does_not_depend_on_the_order)
 {
     thrum_machine *machine = machine_of("cores count=1\nspeed * cpu=10\nnoise normal:1,0.2");
@@ -731,10 +736,10 @@ TEST(noise_does_not_depend_on_the_place)
     thrum_machine_free(machine);
 }
 
-/* ---- Every policy ---------------------------------------------------------------------------------------------------------- */
+/* ---- Every policy ------------------------------------------------------------------------------------------------ */
 
-/* A policy around another one that looks at what happens: tasks are pushed and popped once, when all that they wait for have
- * ended, and what a task has written is where it ran and nowhere else. Names of tasks are their numbers. */
+/* A policy around another one that looks at what happens: tasks are pushed and popped once, when all that they wait for
+ * have ended, and what a task has written is where it ran and nowhere else. Names of tasks are their numbers. */
 enum { WATCHED_MOST = 400 };
 static struct {
     const thrum_policy *inner;
@@ -923,7 +928,7 @@ TEST(every_policy_does_all_tasks_once_and_in_order)
     }
 }
 
-/* ---- Policies that break their contract -------------------------------------------------------------------------------------- */
+/* ---- Policies that break their contract -------------------------------------------------------------------------- */
 
 enum { MINE = 64 };
 typedef struct bad {
@@ -1045,7 +1050,7 @@ TEST(a_policy_that_wakes_nobody_is_asked_once_more)
     thrum_sim_result_free(r);
 }
 
-/* ---- Idle, and why ---------------------------------------------------------------------------------------------------------- */
+/* ---- Idle, and why ----------------------------------------------------------------------------------------------- */
 
 /* A policy that gives worker 1 nothing before a task has ended. */
 static thrum_job *pop_late(void *state, const thrum_world *world, int worker)
@@ -1074,7 +1079,8 @@ static void late_done(void *state, const thrum_world *world, const thrum_job *jo
 static const thrum_policy late = {
     .name = "late", .state_bytes = sizeof(bad), .push = bad_push, .pop = pop_late, .done = late_done};
 
-/* Worker 0 runs from 0 to 2 and to 5, worker 1 from 2 to 3. It was held for 2 s, and finished when the last task began, at 2. */
+/* Worker 0 runs from 0 to 2 and to 5, worker 1 from 2 to 3. It was held for 2 s, and finished when the last task began,
+ * at 2. */
 TEST(a_worker_is_held_while_something_is_ready_that_it_does_not_get)
 {
     assert_int_equal(thrum_policy_register(&late), 0);
@@ -1111,7 +1117,7 @@ TEST(what_is_ready_for_one_worker_holds_that_one)
     thrum_sim_result_free(r);
 }
 
-/* ---- Errors ------------------------------------------------------------------------------------------------------------------- */
+/* ---- Errors ------------------------------------------------------------------------------------------------------ */
 
 static void expect_error(const char *lines, thrum_sim sim, int code, const char *sentence)
 {
@@ -1166,7 +1172,7 @@ TEST(what_cannot_be_simulated_is_refused_with_a_sentence)
     expect_error(small, (thrum_sim){.trace = "/nowhere/trace.json"}, THRUM_ESYSTEM, "/nowhere/trace.json");
 }
 
-/* ---- Reports and traces ----------------------------------------------------------------------------------------------------------- */
+/* ---- Reports and traces ------------------------------------------------------------------------------------------ */
 
 static void note_pushed(void *arg, const char *key, double value)
 {

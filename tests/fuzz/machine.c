@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzz target of the reader of machine files: any text is read or refused with a sentence, what is read is laid out, and what is
- * written of it is read again.
+ * Fuzz target of the reader of machine files: any text is read or refused with a sentence, what is read is laid out,
+ * and what is written of it is read again.
  */
 #include <thrum/thrum.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Texts that may be files of performance models: any is taken in or refused with a sentence, what was taken in can be asked for,
- * and what is written of it is read again.
+ * Texts that may be files of performance models: any is taken in or refused with a sentence, what was taken in can be
+ * asked for, and what is written of it is read again.
  */
 #include "base/fault.h"
 #include "sched/perf_int.h"

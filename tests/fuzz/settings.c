@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Texts that may be lists of devices or settings of policies: any is taken apart or refused with a sentence, what was taken apart
- * and put together again is the same, and policies open with their settings or refuse them.
+ * Texts that may be lists of devices or settings of policies: any is taken apart or refused with a sentence, what was
+ * taken apart and put together again is the same, and policies open with their settings or refuse them.
  */
 #include "base/device_list.h"
 #include "base/fault.h"
@@ -22,7 +22,7 @@ static void must(int good, const char *what)
     abort();
 }
 
-/* ---- Devices -------------------------------------------------------------------------------------------------------- */
+/* ---- Devices ----------------------------------------------------------------------------------------------------- */
 
 static void walk(const char *settings)
 {
@@ -68,7 +68,7 @@ static void take_devices(const char *text)
     thrum__device_list_free(again);
 }
 
-/* ---- Policies ------------------------------------------------------------------------------------------------------- */
+/* ---- Policies ---------------------------------------------------------------------------------------------------- */
 
 static const char machine_text[] = "thrum-machine 1\ncores count=1\n"
                                    "device gpu count=1 arch=emu workers=1 bandwidth=10B/s latency=1s peer=no\n"

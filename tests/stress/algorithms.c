@@ -40,7 +40,7 @@ static struct setting random_setting(uint64_t seed)
     return s;
 }
 
-/* ---- Elements ----------------------------------------------------------------------------------------------------- */
+/* ---- Elements ---------------------------------------------------------------------------------------------------- */
 
 static uint32_t key_at(const unsigned char *element)
 {
@@ -139,7 +139,7 @@ TEST(merge_is_stable_and_right)
     stress_report(&course, "pairs of arrays merged");
 }
 
-/* ---- Numbers ------------------------------------------------------------------------------------------------------ */
+/* ---- Numbers ----------------------------------------------------------------------------------------------------- */
 
 /* Random bits of a random kind: all of them, few values, few low bits, few high bits, one far off. */
 static uint64_t random_bits(struct random *random, unsigned kind)
@@ -219,7 +219,7 @@ TEST(numbers_are_sorted)
     stress_report(&course, "arrays of numbers sorted");
 }
 
-/* ---- Reduce and scan: polynomials in a value, modulo 2^32, which is associative and not commutative ------------------ */
+/* ---- Reduce and scan: polynomials in a value, modulo 2^32, which is associative and not commutative -------------- */
 
 struct step {
     uint32_t factor, summand;
@@ -320,7 +320,7 @@ TEST(scans_are_right)
     stress_report(&course, "scans");
 }
 
-/* ---- The others --------------------------------------------------------------------------------------------------- */
+/* ---- The others -------------------------------------------------------------------------------------------------- */
 
 struct sought {
     const unsigned char *elements;

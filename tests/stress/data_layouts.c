@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Handles of every layout survive cutting, packing and unpacking: random shapes, strides and cuts, against element-by-element
- * copies. Arrays are exactly as large as they must be, for AddressSanitizer to see what goes beyond them.
+ * Handles of every layout survive cutting, packing and unpacking: random shapes, strides and cuts, against
+ * element-by-element copies. Arrays are exactly as large as they must be, for AddressSanitizer to see what goes beyond
+ * them.
  */
 #include "copies.h"
 #include "random.h"
@@ -10,7 +11,7 @@
 static struct stress stress;
 static thrum__space space;
 
-/* ---- Arrays ------------------------------------------------------------------------------------------------------- */
+/* ---- Arrays ------------------------------------------------------------------------------------------------------ */
 
 enum { GAP = 0xee, DEEP = 2 };
 
@@ -127,7 +128,7 @@ static thrum_cut random_cut(struct random *random, const thrum_data *data, bool 
     return cut;
 }
 
-/* ---- There and back ----------------------------------------------------------------------------------------------- */
+/* ---- There and back ---------------------------------------------------------------------------------------------- */
 
 /* Packed memory in the middle, as large as it is said to be. */
 static void carry(thrum_data *from, thrum_data *to)
@@ -185,7 +186,7 @@ TEST(arrays_come_through_cuts_and_packed_memory)
     stress_report(&course, "arrays");
 }
 
-/* ---- Shadows ------------------------------------------------------------------------------------------------------ */
+/* ---- Shadows ----------------------------------------------------------------------------------------------------- */
 
 /* Where the pieces of one dimension begin, by dealing the elements out one by one. */
 static void deal_out(size_t extent, size_t pieces, size_t *firsts)
@@ -247,7 +248,7 @@ TEST(parts_with_shadows_are_where_they_should_be_and_hold_what_is_there)
     stress_report(&course, "cuts");
 }
 
-/* ---- Sparse matrices ---------------------------------------------------------------------------------------------- */
+/* ---- Sparse matrices --------------------------------------------------------------------------------------------- */
 
 struct sparse {
     size_t rows, count, elem, index_bytes;
@@ -362,7 +363,7 @@ TEST(parts_of_sparse_matrices_have_the_rows_that_they_should)
     stress_report(&course, "sparse cuts");
 }
 
-/* ---- Layouts of one's own ----------------------------------------------------------------------------------------- */
+/* ---- Layouts of one's own ---------------------------------------------------------------------------------------- */
 
 struct cell {
     struct cell *next;

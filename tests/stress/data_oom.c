@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Handles out of memory (scarcity.h): a handle that cannot be made is not there, a cut that cannot be made leaves its handle
- * whole, and what has been made can be used.
+ * Handles out of memory (scarcity.h): a handle that cannot be made is not there, a cut that cannot be made leaves its
+ * handle whole, and what has been made can be used.
  */
 #include "scarcity.h"
 

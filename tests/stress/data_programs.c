@@ -66,7 +66,8 @@ static void check_program(struct stress_course *course, const struct data_progra
     stress_fail(course, program->sentence);
 }
 
-/* One program, or two at once by two threads on handles of their own; in one of three where workers steal, in the order of insertion. */
+/* One program, or two at once by two threads on handles of their own; in one of three where workers steal, in the order
+ * of insertion. */
 static void trial(struct stress_course *course, struct setting *settings, size_t count)
 {
     static struct data_program programs[2];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random programs on data: flows, partitions, the main program's own accesses, recordings, failures. One thread builds and
- * follows one program; nothing here asserts, the first thing that is wrong is noted as a sentence.
+ * Random programs on data: flows, partitions, the main program's own accesses, recordings, failures. One thread builds
+ * and follows one program; nothing here asserts, the first thing that is wrong is noted as a sentence.
  */
 #ifndef TESTS_STRESS_DATA_PROGRAMS_H
 #define TESTS_STRESS_DATA_PROGRAMS_H
@@ -88,7 +88,7 @@ static inline bool program_talks(void)
             fprintf(stderr, __VA_ARGS__);                                                                              \
     } while (0)
 
-/* ---- What is wrong ------------------------------------------------------------------------------------------------ */
+/* ---- What is wrong ----------------------------------------------------------------------------------------------- */
 
 static inline void program_note(struct data_program *program, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -102,8 +102,8 @@ static inline void program_note(struct data_program *program, const char *format
     va_end(args);
 }
 
-/* A flow with a task that failed takes nothing more. Others may miss what that task, and those left out behind it, did not write:
- * where devices are, that is noticed. */
+/* A flow with a task that failed takes nothing more. Others may miss what that task, and those left out behind it, did
+ * not write: where devices are, that is noticed. */
 static inline bool is_refused(const struct data_program *program, const struct program_flow *flow, int code)
 {
     return (flow && flow->fails && code == FAILURE) || (program->fails && program->has_failed && code == THRUM_EDATA);
@@ -116,7 +116,7 @@ static inline bool program_ok(struct data_program *program, int code, const char
     return code == 0;
 }
 
-/* ---- Kernels ------------------------------------------------------------------------------------------------------ */
+/* ---- Kernels ----------------------------------------------------------------------------------------------------- */
 
 static inline void spin(unsigned count)
 {
@@ -312,7 +312,7 @@ static const thrum_codelet clear_codelet = {.name = "clear", .cpu = clear_kernel
 static const thrum_codelet clear_at_home = {.name = "clear at home", .cpu = clear_kernel};
 static const thrum_codelet add_codelet = {.name = "add", .cpu = add_kernel, .emu = add_kernel};
 
-/* ---- Objects and views -------------------------------------------------------------------------------------------- */
+/* ---- Objects and views ------------------------------------------------------------------------------------------- */
 
 static inline void add_object(struct data_program *program)
 {
@@ -391,7 +391,7 @@ static inline void pick_uses(struct data_program *program, struct step *step)
     }
 }
 
-/* ---- Inserting ---------------------------------------------------------------------------------------------------- */
+/* ---- Inserting --------------------------------------------------------------------------------------------------- */
 
 static inline struct program_flow *pick_flow(struct data_program *program)
 {
@@ -510,7 +510,7 @@ static inline void do_insert(struct data_program *program)
     do_insert_with(program, NULL);
 }
 
-/* ---- The main program's own access -------------------------------------------------------------------------------- */
+/* ---- The main program's own access ------------------------------------------------------------------------------- */
 
 static inline void save_words(const struct view *view, uint64_t *words)
 {
@@ -599,7 +599,7 @@ static inline void do_acquire(struct data_program *program)
     program_ok(program, thrum_data_release(view->data), "releasing");
 }
 
-/* ---- Partitions --------------------------------------------------------------------------------------------------- */
+/* ---- Partitions -------------------------------------------------------------------------------------------------- */
 
 static inline size_t pick_cut(struct data_program *program, const struct view *view, thrum_cut *cut)
 {
@@ -727,7 +727,7 @@ static inline void unpartition_from(struct data_program *program, size_t from)
             do_unpartition_of(program, &program->view[i], &program->flow[0]);
 }
 
-/* ---- Coming and going --------------------------------------------------------------------------------------------- */
+/* ---- Coming and going -------------------------------------------------------------------------------------------- */
 
 /* What thrum itself has is looked at before it goes. */
 static inline void unregister_object(struct data_program *program, struct object *object)
@@ -761,7 +761,7 @@ static inline void do_unregister(struct data_program *program)
     add_object(program);
 }
 
-/* ---- Flows -------------------------------------------------------------------------------------------------------- */
+/* ---- Flows ------------------------------------------------------------------------------------------------------- */
 
 static inline void check_outcome(struct data_program *program, struct program_flow *flow, int code)
 {
@@ -807,7 +807,7 @@ static inline void do_renew_flow(struct data_program *program)
     make_flow(program, flow);
 }
 
-/* ---- Recording ---------------------------------------------------------------------------------------------------- */
+/* ---- Recording --------------------------------------------------------------------------------------------------- */
 
 static inline void record(struct data_program *program, thrum_graph *graph, bool parts)
 {
@@ -887,7 +887,7 @@ static inline void do_record(struct data_program *program)
     program_ok(program, thrum_graph_free(clone), "freeing its copy");
 }
 
-/* ---- The whole ---------------------------------------------------------------------------------------------------- */
+/* ---- The whole --------------------------------------------------------------------------------------------------- */
 
 static inline void do_something(struct data_program *program)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random graphs in random domains, several at a time on one executor: with modules, loops, nested runs and scopes; some fail
- * or are cancelled in the middle. Between rounds the executor gets another number of workers.
+ * Random graphs in random domains, several at a time on one executor: with modules, loops, nested runs and scopes; some
+ * fail or are cancelled in the middle. Between rounds the executor gets another number of workers.
  */
 #include "random.h"
 #include "stress.h"
@@ -105,7 +105,7 @@ static int turn_again(void *arg)
     return ++node->program->turns % TURNS ? 0 : THRUM_STOP;
 }
 
-/* ---- Building ----------------------------------------------------------------------------------------------------- */
+/* ---- Building ---------------------------------------------------------------------------------------------------- */
 
 static void place(struct random *random, thrum_task *task, struct node *node, int domains)
 {
@@ -176,7 +176,7 @@ static void build(struct random *random, struct program *program, thrum_executor
     }
 }
 
-/* ---- Running ------------------------------------------------------------------------------------------------------ */
+/* ---- Running ----------------------------------------------------------------------------------------------------- */
 
 static void forget(struct program *program)
 {

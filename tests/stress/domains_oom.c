@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Out of memory with several domains, and while the number of workers changes: each scenario is run with the first allocation
- * failing, then the second, and so on. Each time it must end with an error code or with the right result.
+ * Out of memory with several domains, and while the number of workers changes: each scenario is run with the first
+ * allocation failing, then the second, and so on. Each time it must end with an error code or with the right result.
  */
 #include "scarcity.h"
 #include "tasks.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random graphs with branches, loops, choices, modules, events, priorities, pins, domains and semaphores against a sequential
- * oracle (flow_program.h): several at once on one
- * executor, again and again, run to their end, failing, and cancelled at random moments.
+ * Random graphs with branches, loops, choices, modules, events, priorities, pins, domains and semaphores against a
+ * sequential oracle (flow_program.h): several at once on one executor, again and again, run to their end, failing, and
+ * cancelled at random moments.
  */
 #include "executors.h"
 #include "flow_program.h"

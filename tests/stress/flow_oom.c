@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Flows, partitions, the main program's own accesses and recordings out of memory; see scarcity.h. Whatever was refused, handles
- * can be unregistered afterwards, and content is right or an error was told.
+ * Flows, partitions, the main program's own accesses and recordings out of memory; see scarcity.h. Whatever was
+ * refused, handles can be unregistered afterwards, and content is right or an error was told.
  */
 #include "scarcity.h"
 
@@ -27,8 +27,8 @@ static const thrum_codelet increment = {.name = "increment", .cpu = add_one};
 static const thrum_codelet clear = {.name = "clear", .cpu = set_zero};
 static const thrum_codelet add = {.name = "add", .cpu = add_second};
 
-/* Unregistering, and putting parts together, needs memory too. What could not be done is done when there is some: a scenario that
- * follows one without memory has it. */
+/* Unregistering, and putting parts together, needs memory too. What could not be done is done when there is some: a
+ * scenario that follows one without memory has it. */
 static thrum_data *left[8];
 static size_t left_count;
 
@@ -60,7 +60,7 @@ static bool tidy_up(void)
     return tidy;
 }
 
-/* ---- Inserting ---------------------------------------------------------------------------------------------------- */
+/* ---- Inserting --------------------------------------------------------------------------------------------------- */
 
 enum { TASKS = 600 };
 
@@ -89,7 +89,7 @@ TEST(inserting_and_waiting)
     exhaust(insert_scenario);
 }
 
-/* ---- Groups ------------------------------------------------------------------------------------------------------- */
+/* ---- Groups ------------------------------------------------------------------------------------------------------ */
 
 static void insert_groups(thrum_flow *flow, thrum_data *a, thrum_data *b)
 {
@@ -139,7 +139,7 @@ TEST(groups_that_are_closed_and_combined)
     exhaust(group_scenario);
 }
 
-/* ---- Partitions --------------------------------------------------------------------------------------------------- */
+/* ---- Partitions -------------------------------------------------------------------------------------------------- */
 
 static int insert_parts(thrum_flow *flow, thrum_data *data)
 {
@@ -179,7 +179,7 @@ TEST(partitions)
     exhaust(part_scenario);
 }
 
-/* ---- Acquiring ---------------------------------------------------------------------------------------------------- */
+/* ---- Acquiring --------------------------------------------------------------------------------------------------- */
 
 static enum outcome acquire_scenario(void)
 {
@@ -206,7 +206,7 @@ TEST(acquiring_and_releasing)
     exhaust(acquire_scenario);
 }
 
-/* ---- Recording ---------------------------------------------------------------------------------------------------- */
+/* ---- Recording --------------------------------------------------------------------------------------------------- */
 
 static int record(thrum_graph *graph, thrum_data *a, thrum_data *v)
 {

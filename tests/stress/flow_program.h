@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random programs with control flow: made of blocks that nest, built as a graph, and interpreted one block after the other
- * by an oracle that knows nothing of edges and counters.
+ * Random programs with control flow: made of blocks that nest, built as a graph, and interpreted one block after the
+ * other by an oracle that knows nothing of edges and counters.
  *
  * A block has one task that it begins with and one that it ends with; both are plain. What is in between:
  *
@@ -10,20 +10,21 @@
  *   ALL      blocks side by side, between a task before them and one behind
  *   BRANCH   a condition names one of several blocks; behind each a condition leads to the same task
  *   LOOP     a block, and a condition that leads back to it or out of it; or a condition that names itself
- *   SOME     a choice names some of several blocks, and the task behind them, which does not wait for them. Not inside a
- *            loop: there it could name a block that still runs
+ *   SOME     a choice names some of several blocks, and the task behind them, which does not wait for them. Not inside
+ *            a loop: there it could name a block that still runs
  *   MODULE   a block that is a graph of its own
  *
- * A branch may have a *ghost*: a task that waits for the ends of two of its blocks. In one pass at most one of them runs; in
- * a loop the ghost runs whenever two have come by. It has no order to anything else.
+ * A branch may have a *ghost*: a task that waits for the ends of two of its blocks. In one pass at most one of them
+ * runs; in a loop the ghost runs whenever two have come by. It has no order to anything else.
  *
- * Some tasks have a priority, are pinned to a worker or a domain, or need tokens of semaphores that all programs share. Some
- * are event tasks, which do nothing but hand themselves to the
+ * Some tasks have a priority, are pinned to a worker or a domain, or need tokens of semaphores that all programs share.
+ * Some are event tasks, which do nothing but hand themselves to the
  * *postman*: a thread that does their work and releases their events, in its own good time.
  *
- * Each task works out a number from its own, from how often it ran, and from the numbers of those that it comes after; what
- * a condition decides follows from its number. So everything that happens follows from the seed, and the oracle and the graph
- * must agree on every number; a missing order shows as a wrong number, or as a race that ThreadSanitizer sees.
+ * Each task works out a number from its own, from how often it ran, and from the numbers of those that it comes after;
+ * what a condition decides follows from its number. So everything that happens follows from the seed, and the oracle
+ * and the graph must agree on every number; a missing order shows as a wrong number, or as a race that ThreadSanitizer
+ * sees.
  */
 #ifndef TESTS_STRESS_FLOW_PROGRAM_H
 #define TESTS_STRESS_FLOW_PROGRAM_H
@@ -107,7 +108,7 @@ struct program {
 
 enum { CODE_OF_FAILURE = 4000 };
 
-/* ---- What all programs share -------------------------------------------------------------------------------------- */
+/* ---- What all programs share ------------------------------------------------------------------------------------- */
 
 struct shared {
     thrum_semaphore *semaphore;
@@ -148,7 +149,7 @@ static inline void leave(const bool *needs)
             atomic_fetch_sub_explicit(&shared[i].inside, 1, memory_order_relaxed);
 }
 
-/* ---- The postman -------------------------------------------------------------------------------------------------- */
+/* ---- The postman ------------------------------------------------------------------------------------------------- */
 
 struct postman {
     pthread_t thread;
@@ -209,7 +210,7 @@ static inline void postman_end(struct postman *postman)
     pthread_mutex_destroy(&postman->lock);
 }
 
-/* ---- Making a program --------------------------------------------------------------------------------------------- */
+/* ---- Making a program -------------------------------------------------------------------------------------------- */
 
 static inline struct node *node_new(struct program *program, enum node_kind kind)
 {
@@ -371,7 +372,7 @@ static struct block *make_block(struct program *program, int depth, bool in_loop
     return block;
 }
 
-/* ---- What a node does --------------------------------------------------------------------------------------------- */
+/* ---- What a node does -------------------------------------------------------------------------------------------- */
 
 static inline uint64_t node_step(const struct node *node, struct node_state *states)
 {
@@ -399,7 +400,7 @@ static inline bool decides_for(const struct node *node, const struct node_state 
     return states[node->id].value >> part & 1;
 }
 
-/* ---- The oracle --------------------------------------------------------------------------------------------------- */
+/* ---- The oracle -------------------------------------------------------------------------------------------------- */
 
 static inline void interpret(struct program *program, const struct block *block);
 
@@ -453,7 +454,7 @@ static inline void interpret(struct program *program, const struct block *block)
         node_step(block->last, program->expected);
 }
 
-/* ---- The graph ---------------------------------------------------------------------------------------------------- */
+/* ---- The graph --------------------------------------------------------------------------------------------------- */
 
 static inline bool has_trouble(const struct node *node)
 {
@@ -693,7 +694,7 @@ static inline bool program_free(struct program *program)
     return freed;
 }
 
-/* ---- A run and what it must have done ----------------------------------------------------------------------------- */
+/* ---- A run and what it must have done ---------------------------------------------------------------------------- */
 
 /* Forgets the last run, and has the oracle find out what `rounds` rounds do. */
 static inline void program_prepare(struct program *program, int rounds)
@@ -724,8 +725,8 @@ static inline void program_plan_trouble(struct program *program, enum trouble tr
     program->trouble_visit = (int)random_between(&program->random, 1, (size_t)program->expected[node].visits);
 }
 
-/* The first thing that is wrong, or an empty sentence. A run that ended early has done a part of what it should do, and what
- * each node has done is the beginning of it. */
+/* The first thing that is wrong, or an empty sentence. A run that ended early has done a part of what it should do, and
+ * what each node has done is the beginning of it. */
 static inline void program_check(const struct program *program, bool ended_early, char *sentence, size_t size)
 {
     sentence[0] = 0;

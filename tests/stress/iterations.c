@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pipelined runs of random graphs: random strong and next edges, plain tasks, scopes, modules and event tasks, priorities,
- * pins and semaphores, some runs that fail in the middle. Every firing notes when it began and ended, and hands a number along each edge through K plain places, so that a
- * missing order is a wrong number, or a race that ThreadSanitizer sees.
+ * Pipelined runs of random graphs: random strong and next edges, plain tasks, scopes, modules and event tasks,
+ * priorities, pins and semaphores, some runs that fail in the middle. Every firing notes when it began and ended, and
+ * hands a number along each edge through K plain places, so that a missing order is a wrong number, or a race that
+ * ThreadSanitizer sees.
  */
 #include "base/alloc.h"
 #include "model/next.h"
@@ -75,8 +76,8 @@ static void begin_firing(void *arg)
             check(node, e->places[(i - e->next) % trial->depth] == i - e->next + 1000);
 }
 
-/* And its second: what it hands to others. `fired` and not the iteration, which spawned functions are not told. True: it is to
- * fail. */
+/* And its second: what it hands to others. `fired` and not the iteration, which spawned functions are not told. True:
+ * it is to fail. */
 static bool hand_on(struct node *node)
 {
     struct trial *trial = node->trial;
@@ -279,7 +280,8 @@ static void reset(struct trial *trial, bool failing)
     }
 }
 
-/* Firing j of `after` began when firing i of `before` had ended; if both are firings of the run, and the first was begun. */
+/* Firing j of `after` began when firing i of `before` had ended; if both are firings of the run, and the first was
+ * begun. */
 static bool in_order(const struct trial *trial, int before, uint64_t i, int after, uint64_t j)
 {
     if (i >= trial->iterations || j >= trial->iterations || !trial->nodes[after].begins[j])

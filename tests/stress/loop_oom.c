@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loops out of memory (scarcity.h), on few workers and on so many that a loop needs memory for them. A loop that cannot have it
- * says so and leaves the result; one that cannot have a place to keep measurements in goes on without.
+ * Loops out of memory (scarcity.h), on few workers and on so many that a loop needs memory for them. A loop that cannot
+ * have it says so and leaves the result; one that cannot have a place to keep measurements in goes on without.
  */
 #include "scarcity.h"
 
@@ -97,7 +97,7 @@ TEST(many_workers_need_memory)
     assert_int_equal(thrum_executor_free(executor), 0);
 }
 
-/* ---- Again and again, nested, and in graphs ----------------------------------------------------------------------- */
+/* ---- Again and again, nested, and in graphs ---------------------------------------------------------------------- */
 
 /* What was measured before is known in later executions, or not. */
 static enum outcome repeated(void)

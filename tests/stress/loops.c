@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random loops against counting: each iteration is done exactly once, whatever the technique, the executor, the sizes, how loops
- * are nested and what fails.
+ * Random loops against counting: each iteration is done exactly once, whatever the technique, the executor, the sizes,
+ * how loops are nested and what fails.
  */
 #include "executors.h"
 #include "random.h"
@@ -129,7 +129,7 @@ TEST(after_a_failure_nothing_is_done_twice)
     stress_report(&course, "failing loops");
 }
 
-/* ---- Side by side ------------------------------------------------------------------------------------------------- */
+/* ---- Side by side ------------------------------------------------------------------------------------------------ */
 
 enum { SIDES = 6 };
 
@@ -172,7 +172,7 @@ TEST(loops_side_by_side_are_independent)
     stress_report(&course, "loops side by side");
 }
 
-/* ---- Reductions --------------------------------------------------------------------------------------------------- */
+/* ---- Reductions -------------------------------------------------------------------------------------------------- */
 
 static void sum_indices(size_t lo, size_t hi, void *into, void *ctx)
 {

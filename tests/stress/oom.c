@@ -61,7 +61,7 @@ TEST(freezing_a_graph_that_needs_the_check_for_cycles)
     exhaust(backward_scenario);
 }
 
-/* ---- Control flow ------------------------------------------------------------------------------------------------- */
+/* ---- Control flow ------------------------------------------------------------------------------------------------ */
 
 static int rounds;
 
@@ -239,7 +239,8 @@ static enum outcome handles_scenario(void)
         bool attached = handle && thrum_then(handle, count_up, &called) == 0;
         reported = reported || (handle && !attached);
         expected_calls += attached;
-        /* A handle may be had and the run still find no memory, while the one before has not given back all of its own. */
+        /* A handle may be had and the run still find no memory, while the one before has not given back all of its
+         * own. */
         bool ran = handle && thrum_wait(handle) == 0;
         reported = reported || !ran;
         expected += ran;
@@ -558,7 +559,7 @@ TEST(tasks_that_take_and_give_back_tokens)
     exhaust(semaphore_scenario);
 }
 
-/* ---- Pipelined runs ------------------------------------------------------------------------------------------------ */
+/* ---- Pipelined runs ---------------------------------------------------------------------------------------------- */
 
 static enum outcome run_pipelined(thrum_graph *graph, thrum_graph *inner, atomic_int *count)
 {

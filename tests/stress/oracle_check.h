@@ -4,7 +4,8 @@
  *
  * The rules:
  *   once       each node begins and ends once in each round, and rounds do not overlap
- *   order      a node begins when all that it waits for is complete: the function has returned and its children are joined
+ *   order      a node begins when all that it waits for is complete: the function has returned and its children are
+ *              joined
  *   joins      when a join returns, all members of the group are complete; at the end of a run its detached ones too
  *   strict     while a thread is inside a join, only what descends from the joined group begins there
  *   subgraphs  nodes of a subgraph begin no earlier than the join that runs them

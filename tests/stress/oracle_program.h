@@ -3,13 +3,13 @@
  * Random programs for the oracle: what a seed generates, how thrum runs it, and what it computes one step at a time.
  *
  *   node   one function call that thrum makes: a task of a graph, or a spawned child
- *   group  what is waited for as one: a scope, or the run of a graph; it has nodes as members and belongs to the node that
- *          opened it
+ *   group  what is waited for as one: a scope, or the run of a graph; it has nodes as members and belongs to the node
+ *          that opened it
  *   net    the nodes of one graph with their edges; node i waits only for nodes before it in the net
  *   block  the steps that a node does in one scope
  *
- * Each node computes a number from those of the nodes it waits for, of the children it joined, and of its parent. All of
- * these are plain memory: ThreadSanitizer sees when thrum did not order a write before a read.
+ * Each node computes a number from those of the nodes it waits for, of the children it joined, and of its parent. All
+ * of these are plain memory: ThreadSanitizer sees when thrum did not order a write before a read.
  */
 #ifndef TESTS_STRESS_ORACLE_PROGRAM_H
 #define TESTS_STRESS_ORACLE_PROGRAM_H

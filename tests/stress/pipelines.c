@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random pipelines against a sequential oracle: lines, stages and their kinds, how long stages take, which tokens wait for
- * which, where a stage fails and when somebody cancels.
+ * Random pipelines against a sequential oracle: lines, stages and their kinds, how long stages take, which tokens wait
+ * for which, where a stage fails and when somebody cancels.
  *
- * The oracle is the first stage's rule played by one thread: free tokens before new ones, in the order in which they became
- * free. It gives the order in which tokens pass the first stage, which all serial stages must keep.
+ * The oracle is the first stage's rule played by one thread: free tokens before new ones, in the order in which they
+ * became free. It gives the order in which tokens pass the first stage, which all serial stages must keep.
  */
 #include "base/alloc.h"
 #include "random.h"
@@ -40,7 +40,7 @@ struct program {
     atomic_int wrong;
 };
 
-/* ---- The oracle --------------------------------------------------------------------------------------------------- */
+/* ---- The oracle -------------------------------------------------------------------------------------------------- */
 
 struct oracle {
     size_t missing[MOST_TOKENS];
@@ -96,9 +96,10 @@ static void oracle_run(struct program *p)
     }
 }
 
-/* ---- Random programs ---------------------------------------------------------------------------------------------- */
+/* ---- Random programs --------------------------------------------------------------------------------------------- */
 
-/* Waits that make no circle: a hidden order of the tokens is drawn, and a token waits only for such as come before it. */
+/* Waits that make no circle: a hidden order of the tokens is drawn, and a token waits only for such as come before
+ * it. */
 static void draw_waits(struct program *p, struct random *random)
 {
     uint64_t hidden[MOST_TOKENS];
@@ -141,7 +142,7 @@ static struct program *draw_program(uint64_t seed)
     return p;
 }
 
-/* ---- Stages ------------------------------------------------------------------------------------------------------- */
+/* ---- Stages ------------------------------------------------------------------------------------------------------ */
 
 static void pass_time(const struct program *p, uint64_t token, size_t stage)
 {
@@ -229,7 +230,7 @@ static bool a_beginning_as_expected(const struct program *p)
     return true;
 }
 
-/* ---- Tests -------------------------------------------------------------------------------------------------------- */
+/* ---- Tests ------------------------------------------------------------------------------------------------------- */
 
 TEST(random_pipelines_do_what_the_oracle_says)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random flows on random machines, under all policies, against what the same tasks give one after the other. What is known about
- * replicas and memory is checked when all is at rest (and, with THRUM_CHECKS, at each change).
+ * Random flows on random machines, under all policies, against what the same tasks give one after the other. What is
+ * known about replicas and memory is checked when all is at rest (and, with THRUM_CHECKS, at each change).
  */
 #include "exec/exec_int.h"
 #include "exec/place_int.h"
@@ -13,7 +13,7 @@ static struct stress stress;
 
 enum { HANDLES = 6, LENGTH = 120, STEPS = 80, PARTS_MOST = 4 };
 
-/* ---- Codelets ------------------------------------------------------------------------------------------------------------ */
+/* ---- Codelets ---------------------------------------------------------------------------------------------------- */
 
 typedef struct order {
     uint64_t value;
@@ -83,7 +83,7 @@ static const thrum_codelet clears[2] = {{.name = "clear", .cpu = clear, .emu = c
 static const thrum_codelet combines[2] = {{.name = "combine", .cpu = combine, .emu = combine},
                                           {.name = "combine", .cpu = combine}};
 
-/* ---- Machines ------------------------------------------------------------------------------------------------------------- */
+/* ---- Machines ---------------------------------------------------------------------------------------------------- */
 
 typedef struct trial {
     struct stress_course *course;
@@ -150,7 +150,7 @@ static void make_data(trial *t)
     }
 }
 
-/* ---- Steps ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Steps ------------------------------------------------------------------------------------------------------- */
 
 /* Where things are made to go wrong, errors are noted, and nothing is compared any more. */
 static void must(trial *t, int err)
@@ -316,7 +316,7 @@ static void step(trial *t)
         step_acquire(t, handle);
 }
 
-/* ---- Ends --------------------------------------------------------------------------------------------------------------------- */
+/* ---- Ends -------------------------------------------------------------------------------------------------------- */
 
 static void check_rest(trial *t)
 {

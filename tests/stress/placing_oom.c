@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Out of memory with policies and devices (scarcity.h): executors are made or not, flows end with the right result or an error.
+ * Out of memory with policies and devices (scarcity.h): executors are made or not, flows end with the right result or
+ * an error.
  */
 #include "scarcity.h"
 

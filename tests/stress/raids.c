@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Asking and raiding at every possible moment (src/exec/door.c). The executor's workers are kept busy, and threads of the
- * test act in their place: they ask and raid all the time, without waiting for an answer, and work on what that
+ * Asking and raiding at every possible moment (src/exec/door.c). The executor's workers are kept busy, and threads of
+ * the test act in their place: they ask and raid all the time, without waiting for an answer, and work on what that
  * brings. So an owner of tiny tasks meets more raids in a second than otherwise in hours.
  */
 #include "stress.h"
@@ -109,8 +109,8 @@ static void clear_stage(struct stage *stage)
     assert_int_equal(thrum_executor_free(stage->ex), 0);
 }
 
-/* A worker that was raided shows everything until its steps are quick: as if they had been, so that there is something to
- * raid again. */
+/* A worker that was raided shows everything until its steps are quick: as if they had been, so that there is something
+ * to raid again. */
 static void close_door(worker *w)
 {
     if (!atomic_load_explicit(&w->open, memory_order_relaxed))
@@ -121,7 +121,7 @@ static void close_door(worker *w)
     thrum__door_give(w);
 }
 
-/* ---- Graphs ------------------------------------------------------------------------------------------------------- */
+/* ---- Graphs ------------------------------------------------------------------------------------------------------ */
 
 /* A task that knows how many come before it, and tells those that come after. */
 struct counted {
@@ -240,7 +240,7 @@ TEST(runs_that_are_started_run_right_whoever_finds_them)
     stress_report(&course, "rounds of three runs");
 }
 
-/* ---- Scopes ------------------------------------------------------------------------------------------------------- */
+/* ---- Scopes ------------------------------------------------------------------------------------------------------ */
 
 struct fib {
     worker *owner;

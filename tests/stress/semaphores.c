@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Random graphs whose tasks take and give back tokens of semaphores that they share, several at once on one or two
- * executors: run to their end, failing, and cancelled at random moments. The oracle counts: who is inside at each moment,
- * how often each task has run, and that all tokens are there in the end.
+ * executors: run to their end, failing, and cancelled at random moments. The oracle counts: who is inside at each
+ * moment, how often each task has run, and that all tokens are there in the end.
  */
 #include "random.h"
 #include "stress.h"
@@ -59,7 +59,7 @@ struct trial {
     atomic_int too_many;
 };
 
-/* ---- The tasks ---------------------------------------------------------------------------------------------------- */
+/* ---- The tasks --------------------------------------------------------------------------------------------------- */
 
 static void enter_all(struct step *step)
 {
@@ -118,7 +118,7 @@ static thrum_task *new_task(struct trial *trial, thrum_graph *graph, struct step
     }
 }
 
-/* ---- Random programs ---------------------------------------------------------------------------------------------- */
+/* ---- Random programs --------------------------------------------------------------------------------------------- */
 
 static void demand(struct trial *trial, thrum_task *first, thrum_task *last, struct step *enters, struct step *leaves)
 {
@@ -151,8 +151,8 @@ static struct step *add_step(struct trial *trial, struct program *program)
     return step;
 }
 
-/* Three tasks in a row, the first of which takes what the last gives back. Nothing else leads to the last two, or they might
- * wait for tasks that wait for these tokens. */
+/* Three tasks in a row, the first of which takes what the last gives back. Nothing else leads to the last two, or they
+ * might wait for tasks that wait for these tokens. */
 static thrum_task *add_region(struct trial *trial, struct program *program, thrum_graph *graph, int workers)
 {
     struct step *first = add_step(trial, program), *between = add_step(trial, program),
@@ -217,7 +217,7 @@ static void make_semaphores(struct trial *trial)
     }
 }
 
-/* ---- A round ------------------------------------------------------------------------------------------------------ */
+/* ---- A round ----------------------------------------------------------------------------------------------------- */
 
 enum fate { TO_THE_END, FAILING, CANCELLED_SOON };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Endless flows need bounded memory: so many tasks through a small window leave the process as large as a few of them do.
- * STRESS_TASKS says how many, a million if it is not set; make test-long takes ten million.
+ * Endless flows need bounded memory: so many tasks through a small window leave the process as large as a few of them
+ * do. STRESS_TASKS says how many, a million if it is not set; make test-long takes ten million.
  */
 #include "test.h"
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What every driver of devices must do, whatever its devices are made of: the promises of thrum/device.h, and nothing besides.
+ * What every driver of devices must do, whatever its devices are made of: the promises of thrum/device.h, and nothing
+ * besides.
  *
- * A driver's test program includes this file, fills in a `struct conformance` for each kind of settings that it has, and calls
- * conformance_run for each. Kernels differ from driver to driver, so the program brings the three that are asked for.
+ * A driver's test program includes this file, fills in a `struct conformance` for each kind of settings that it has,
+ * and calls conformance_run for each. Kernels differ from driver to driver, so the program brings the three that are
+ * asked for.
  *
  * Devices in timing mode do not compute: of them everything is asked but content.
  */
@@ -68,7 +70,7 @@ static inline thrum_device_info info_of(const thrum_device *device)
     return info;
 }
 
-/* ---- Operations and their ends ------------------------------------------------------------------------------------- */
+/* ---- Operations and their ends ----------------------------------------------------------------------------------- */
 
 struct ending {
     atomic_int calls; /* of done */
@@ -144,7 +146,7 @@ static inline void fill_random(struct random *random, void *memory, size_t bytes
         at[i] = (unsigned char)random_next(random);
 }
 
-/* ---- The oracle ---------------------------------------------------------------------------------------------------- */
+/* ---- The oracle -------------------------------------------------------------------------------------------------- */
 
 static inline void oracle_copy(const thrum_copy *copy, void *to, const void *from)
 {
@@ -192,7 +194,7 @@ static inline thrum_buffer buffer_at(void *ptr, const struct shape *shape)
         .ptr = ptr, .elem = 4, .extent = shape->extent, .stride = shape->stride, .dims = shape->dims, .node = 1};
 }
 
-/* ---- Describing, opening, closing ---------------------------------------------------------------------------------- */
+/* ---- Describing, opening, closing -------------------------------------------------------------------------------- */
 
 TEST(a_device_describes_itself)
 {
@@ -262,7 +264,7 @@ TEST(wrong_settings_are_refused_with_a_sentence)
         assert_refused(subject->refused[i]);
 }
 
-/* ---- Memory -------------------------------------------------------------------------------------------------------- */
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
 
 /* Pieces until no more fits. Returns how many. */
 enum { PIECES = 64 };
@@ -342,7 +344,7 @@ TEST(pieces_of_memory_do_not_overlap)
     driver_under_test()->close(device);
 }
 
-/* ---- Copies -------------------------------------------------------------------------------------------------------- */
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
 enum { ARENA = 16384 };
 
@@ -458,7 +460,7 @@ TEST(a_copy_of_nothing_is_refused)
     driver_under_test()->close(device);
 }
 
-/* ---- Kernels ------------------------------------------------------------------------------------------------------- */
+/* ---- Kernels ----------------------------------------------------------------------------------------------------- */
 
 static inline size_t elements_of(const struct shape *shape)
 {
@@ -534,7 +536,7 @@ TEST(a_worker_that_is_not_there_is_refused)
     driver_under_test()->close(device);
 }
 
-/* ---- Failing ------------------------------------------------------------------------------------------------------- */
+/* ---- Failing ----------------------------------------------------------------------------------------------------- */
 
 static inline void assert_all_fails(thrum_device *device, void *memory, const thrum_launch *launch)
 {
@@ -600,10 +602,11 @@ TEST(copies_that_are_under_way_end_when_the_device_fails)
         assert_int_equal(atomic_load(&endings[i].calls), 1);
 }
 
-/* ---- Random programs ----------------------------------------------------------------------------------------------- */
+/* ---- Random programs --------------------------------------------------------------------------------------------- */
 
-/* A program starts operations on the devices as a runtime does: many at once, and one that needs another's result waits for it. The
- * oracle does the same at once. Nothing here may assert, since several threads run programs of their own at the same time. */
+/* A program starts operations on the devices as a runtime does: many at once, and one that needs another's result waits
+ * for it. The oracle does the same at once. Nothing here may assert, since several threads run programs of their own at
+ * the same time. */
 enum { HOMES = 4, HOME_BYTES = 4096, BLOCKS = 12, BLOCK_BYTES = 4096, PENDING = 16 };
 
 /* A piece of memory: the program's own or a device's. */
@@ -908,7 +911,7 @@ TEST(random_programs_of_several_threads_do_not_disturb_each_other)
     run_courses(4);
 }
 
-/* ---- All of it ----------------------------------------------------------------------------------------------------- */
+/* ---- All of it --------------------------------------------------------------------------------------------------- */
 
 /* Returns how many tests failed. */
 static inline int conformance_run(const struct conformance *conformance)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Data for random programs: objects of every layout, views of them (the whole, its parts, parts of parts), and what a task
- * does to the views that it names. The same function computes the effect in the kernel, on what it is given, and in the oracle,
- * one task after the other in the order of insertion.
+ * Data for random programs: objects of every layout, views of them (the whole, its parts, parts of parts), and what a
+ * task does to the views that it names. The same function computes the effect in the kernel, on what it is given, and
+ * in the oracle, one task after the other in the order of insertion.
  *
- * All content is words of 64 bits. What a task writes depends on all that it reads: a wrong order, a missing transfer or a stale
- * replica changes everything after it. Commuting and reducing tasks add, so that their order does not matter.
+ * All content is words of 64 bits. What a task writes depends on all that it reads: a wrong order, a missing transfer
+ * or a stale replica changes everything after it. Commuting and reducing tasks add, so that their order does not
+ * matter.
  */
 #ifndef TESTS_SUPPORT_DATA_MODEL_H
 #define TESTS_SUPPORT_DATA_MODEL_H
@@ -53,7 +54,7 @@ struct view {
     size_t first_row, rows, first_value; /* of CSR */
 };
 
-/* ---- Layouts ------------------------------------------------------------------------------------------------------ */
+/* ---- Layouts ----------------------------------------------------------------------------------------------------- */
 
 static inline size_t box_bytes(const void *home, void *ctx)
 {
@@ -154,7 +155,7 @@ static inline bool has_shape(const thrum_buffer *b, const struct view *view)
     return b->dims == object->dims && b->elem == 8 * object->elem_words && b->ptr && !b->row_start;
 }
 
-/* ---- What tasks do ------------------------------------------------------------------------------------------------ */
+/* ---- What tasks do ----------------------------------------------------------------------------------------------- */
 
 struct model_use {
     struct view *view;
@@ -227,7 +228,7 @@ static inline uint64_t oracle_step(const struct model_use *use, size_t uses, uin
     return hash;
 }
 
-/* ---- Objects ------------------------------------------------------------------------------------------------------ */
+/* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
 static inline void pick_extents(struct object *object, struct random *random)
 {
@@ -379,7 +380,8 @@ static inline thrum_data *register_object(thrum_executor *ex, struct object *obj
     }
 }
 
-/* A new object and its whole view: with user memory that has content, or with neither. NULL data: it could not be registered. */
+/* A new object and its whole view: with user memory that has content, or with neither. NULL data: it could not be
+ * registered. */
 static inline void object_new(struct object *object, struct view *view, struct random *random, thrum_executor *ex)
 {
     *object = (struct object){.kind = (enum object_kind)random_below(random, OBJECT_KINDS)};
@@ -413,7 +415,7 @@ static inline void object_twin(struct object *twin, struct view *view, const str
     view->data = register_object(ex, twin);
 }
 
-/* ---- Parts -------------------------------------------------------------------------------------------------------- */
+/* ---- Parts ------------------------------------------------------------------------------------------------------- */
 
 struct model_range {
     size_t first, count;

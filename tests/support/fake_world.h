@@ -62,7 +62,7 @@ static inline fake_world *fake_of(const thrum_world *world)
     return (fake_world *)(uintptr_t)world;
 }
 
-/* ---- What a policy asks ------------------------------------------------------------------------------------------- */
+/* ---- What a policy asks ------------------------------------------------------------------------------------------ */
 
 static inline double fake_now(const thrum_world *world)
 {
@@ -150,7 +150,7 @@ static inline void fake_wake(const thrum_world *world, int worker)
         fake->life[worker] = FAKE_WOKEN;
 }
 
-/* ---- Making one --------------------------------------------------------------------------------------------------- */
+/* ---- Making one -------------------------------------------------------------------------------------------------- */
 
 /* `cpus` processors' workers on node 0, then `devices` with one worker and one node each. Links take a second for a
  * byte. */
@@ -225,7 +225,7 @@ static inline void fake_access(fake_world *fake, fake_job *job, int piece, enum 
     job->data[job->job.data_count++] = (thrum_job_data){(thrum_data *)&fake->pieces[piece], mode, fake->bytes[piece]};
 }
 
-/* ---- Calling the policy, with its contract in mind ---------------------------------------------------------------- */
+/* ---- Calling the policy, with its contract in mind --------------------------------------------------------------- */
 
 static inline void fake_push(fake_world *fake, fake_job *job, int from)
 {
@@ -259,7 +259,7 @@ static inline void fake_done(fake_world *fake, fake_job *job)
                            fake_seconds(NULL, &job->job, job->ran_on));
 }
 
-/* ---- Running many jobs -------------------------------------------------------------------------------------------- */
+/* ---- Running many jobs ------------------------------------------------------------------------------------------- */
 
 static inline void fake_push_ready(fake_world *fake, fake_job *job)
 {

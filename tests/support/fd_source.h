@@ -46,7 +46,8 @@ static inline void fd_source_wake(void *ctx)
     }
 }
 
-/* The event is released when the descriptor can be read. A wait that is under way does not know of it yet: it is ended. */
+/* The event is released when the descriptor can be read. A wait that is under way does not know of it yet: it is
+ * ended. */
 static inline void fd_source_expect(struct fd_source *source, int fd, thrum_event event)
 {
     pthread_mutex_lock(&source->lock);

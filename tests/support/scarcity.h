@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Out of memory: a scenario is run with the first allocation failing, then the second, and so on until nothing fails any
- * more. Each time it must end with an error code or with the right result, without a crash, a hang or a leak (the latter
- * is AddressSanitizer's to say), and afterwards everything must work again. For tests that see src/.
+ * Out of memory: a scenario is run with the first allocation failing, then the second, and so on until nothing fails
+ * any more. Each time it must end with an error code or with the right result, without a crash, a hang or a leak (the
+ * latter is AddressSanitizer's to say), and afterwards everything must work again. For tests that see src/.
  */
 #ifndef TESTS_SUPPORT_SCARCITY_H
 #define TESTS_SUPPORT_SCARCITY_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * How tests look at random numbers: moments with their standard errors, and distances of distributions. Seeds are fixed, so
- * a test that passes once passes always; the limits are such that a correct generator passes with nearly any seed.
+ * How tests look at random numbers: moments with their standard errors, and distances of distributions. Seeds are
+ * fixed, so a test that passes once passes always; the limits are such that a correct generator passes with nearly any
+ * seed.
  */
 #ifndef TESTS_SUPPORT_STATISTICS_H
 #define TESTS_SUPPORT_STATISTICS_H

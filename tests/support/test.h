@@ -29,8 +29,8 @@
 
 #include "watchdog.h"
 
-/* ThreadSanitizer slows tasks down tenfold and more, so what tests sheer size is smaller with it, and some things it cannot
- * follow at all. */
+/* ThreadSanitizer slows tasks down tenfold and more, so what tests sheer size is smaller with it, and some things it
+ * cannot follow at all. */
 #if defined(__SANITIZE_THREAD__)
 #define SANITIZED_THREAD 1
 #elif defined(__has_feature)
@@ -52,9 +52,9 @@
 #define SANITIZED_ADDRESS 0
 #endif
 
-/* A child has the locks of its parent's memory as they were when it was made. The C library takes and gives back its own around a
- * fork; the sanitizers do not, and a child that needs one which another thread had waits for ever. So where threads allocate while one
- * of them forks, and the child allocates, there is nothing to test with them. */
+/* A child has the locks of its parent's memory as they were when it was made. The C library takes and gives back its
+ * own around a fork; the sanitizers do not, and a child that needs one which another thread had waits for ever. So
+ * where threads allocate while one of them forks, and the child allocates, there is nothing to test with them. */
 #define FORK_AMID_ALLOCATIONS (!SANITIZED_THREAD && !SANITIZED_ADDRESS)
 
 /* cmocka catches crashes and jumps out of the test, which cannot work when another thread than the test's own crashed.

@@ -45,8 +45,8 @@ static inline void *watchdog_thread(void *signals)
     return NULL;
 }
 
-/* To be called once, before other threads are made. Waits until the thread is there: while it begins a sanitizer may hold locks, which
- * the child of a fork would never see given back. */
+/* To be called once, before other threads are made. Waits until the thread is there: while it begins a sanitizer may
+ * hold locks, which the child of a fork would never see given back. */
 static inline void watchdog_start(unsigned seconds)
 {
     static sigset_t signals;

@@ -80,8 +80,8 @@ TEST(small_work_has_a_rate_of_its_own_where_that_explains_more)
     assert_near(found.small_work, 3e5, 0.5);
 }
 
-/* A tile twice as large each way as any that was measured. (By chance a second rate may seem to explain noise; the first one is then made
- * of larger blocks alone, so it does little harm.) */
+/* A tile twice as large each way as any that was measured. (By chance a second rate may seem to explain noise; the
+ * first one is then made of larger blocks alone, so it does little harm.) */
 TEST(noise_of_a_per_cent_is_one_of_few_per_cent_where_it_is_extrapolated)
 {
     const struct sim_fit one = {.rate = 40e9, .per_byte = 0.1e-9, .fixed = 200e-9};

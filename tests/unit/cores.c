@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who is on which core (src/exec/cores.c): with records of workers that the test makes up, and with those of an executor.
+ * Who is on which core (src/exec/cores.c): with records of workers that the test makes up, and with those of an
+ * executor.
  */
 #include "tasks.h"
 
@@ -42,7 +43,7 @@ static int marks(const domain *d)
     return sum;
 }
 
-/* ---- Made up ------------------------------------------------------------------------------------------------------- */
+/* ---- Made up ----------------------------------------------------------------------------------------------------- */
 
 static worker *made_up(domain *d)
 {
@@ -212,7 +213,7 @@ TEST(nobody_is_sent_where_all_cores_are_taken)
     wake_up(&room, CPU_SETSIZE);
 }
 
-/* ---- An executor's ------------------------------------------------------------------------------------------------- */
+/* ---- An executor's ----------------------------------------------------------------------------------------------- */
 
 static void spend(int64_t ns)
 {

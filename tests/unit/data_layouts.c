@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The geometry of handles: sizes, strides, packed memory, the copies between the two, footprints. Known answers; random shapes
- * are in stress/data_layouts.c.
+ * The geometry of handles: sizes, strides, packed memory, the copies between the two, footprints. Known answers; random
+ * shapes are in stress/data_layouts.c.
  */
 #include "copies.h"
 
@@ -52,7 +52,7 @@ static thrum_data *sparse(size_t rows, size_t values, void *row_start, void *col
     return thrum__data_sparse(&space, &home, index_bytes, "test");
 }
 
-/* ---- Sizes and strides -------------------------------------------------------------------------------------------- */
+/* ---- Sizes and strides ------------------------------------------------------------------------------------------- */
 
 TEST(a_matrix_knows_its_strides_at_home_and_packed)
 {
@@ -164,7 +164,7 @@ TEST(csr_without_memory_gets_all_three_arrays)
     assert_int_equal((char *)data->home.columns + 40 - (char *)data->home.ptr, data->bytes);
 }
 
-/* ---- Copies ------------------------------------------------------------------------------------------------------- */
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
 /* Notes the only copy that there is. */
 static int note(const thrum_copy *copy, void *ctx)
@@ -266,7 +266,7 @@ TEST(the_first_copy_that_fails_is_the_last)
     assert_int_equal(calls, 2);
 }
 
-/* ---- Shapes as numbers -------------------------------------------------------------------------------------------- */
+/* ---- Shapes as numbers ------------------------------------------------------------------------------------------- */
 
 TEST(a_footprint_goes_by_layout_and_shape_not_by_strides)
 {
@@ -308,7 +308,7 @@ TEST(a_handle_like_another_has_its_shape_and_name_and_no_memory)
     assert_int_equal(like->index_bytes, 4);
 }
 
-/* ---- Forms -------------------------------------------------------------------------------------------------------- */
+/* ---- Forms ------------------------------------------------------------------------------------------------------- */
 
 static size_t form_count(void)
 {
@@ -371,7 +371,7 @@ TEST(a_form_stays_as_long_as_one_of_its_handles)
     assert_int_equal(form->users, 1);
 }
 
-/* ---- Sizes beyond 32 bits ----------------------------------------------------------------------------------------- */
+/* ---- Sizes beyond 32 bits ---------------------------------------------------------------------------------------- */
 
 enum { PIECES = 8192, COLUMNS = 2 };
 #define FIVE_GIB (UINT64_C(5) << 30)

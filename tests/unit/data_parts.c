@@ -46,7 +46,7 @@ static int cut(thrum_data *data, const thrum_cut *how)
     return thrum__data_cut(data, how, "cut");
 }
 
-/* ---- Where parts are ---------------------------------------------------------------------------------------------- */
+/* ---- Where parts are --------------------------------------------------------------------------------------------- */
 
 TEST(the_first_parts_are_larger_by_one)
 {
@@ -171,7 +171,7 @@ TEST(parts_that_are_kept_stay_alive)
     free(parts);
 }
 
-/* ---- Rows --------------------------------------------------------------------------------------------------------- */
+/* ---- Rows -------------------------------------------------------------------------------------------------------- */
 
 static uint32_t row_start[] = {0, 2, 2, 2, 5, 6}, columns[] = {0, 3, 1, 2, 4, 4};
 static double values[] = {1, 2, 3, 4, 5, 6};
@@ -249,7 +249,7 @@ TEST(without_content_it_is_not_known_where_rows_begin)
     assert_error(cut(data, &(thrum_cut){.pieces = {1, 2}}), THRUM_EDATA, "no content");
 }
 
-/* ---- Cuts that cannot be ------------------------------------------------------------------------------------------ */
+/* ---- Cuts that cannot be ----------------------------------------------------------------------------------------- */
 
 static size_t four_bytes(const void *home, void *ctx)
 {
@@ -292,7 +292,7 @@ TEST(cuts_that_cannot_be_are_refused_with_a_sentence)
     assert_error(cut(data, &(thrum_cut){.pieces = {2}}), THRUM_EDATA, "'A' is partitioned already");
 }
 
-/* ---- Handles that are gone ---------------------------------------------------------------------------------------- */
+/* ---- Handles that are gone --------------------------------------------------------------------------------------- */
 
 TEST(a_retired_handle_says_so_until_many_others_have_followed)
 {
@@ -328,7 +328,7 @@ TEST(what_cannot_be_used_is_refused_with_a_sentence)
     thrum__space_fini(&other);
 }
 
-/* ---- Reductions --------------------------------------------------------------------------------------------------- */
+/* ---- Reductions -------------------------------------------------------------------------------------------------- */
 
 static const thrum_codelet nothing = {.name = "nothing"};
 

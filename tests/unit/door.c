@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a worker keeps to itself and how others get it, from the inside (src/exec/door.c): an owner that stops at gates, and
- * a test that plays the thief, step by step, with a clock of its own.
+ * What a worker keeps to itself and how others get it, from the inside (src/exec/door.c): an owner that stops at gates,
+ * and a test that plays the thief, step by step, with a clock of its own.
  */
 #include "tasks.h"
 
@@ -166,7 +166,7 @@ static bool steal(struct play *play)
     return true;
 }
 
-/* ---- Words and runs ----------------------------------------------------------------------------------------------- */
+/* ---- Words and runs ---------------------------------------------------------------------------------------------- */
 
 TEST(what_a_worker_has_is_its_own_while_nobody_asks)
 {
@@ -584,7 +584,7 @@ TEST(an_owner_that_steps_aside_shows_all_it_has)
     clear_stage(&play);
 }
 
-/* ---- Deques that cannot grow -------------------------------------------------------------------------------------- */
+/* ---- Deques that cannot grow ------------------------------------------------------------------------------------- */
 
 static void step_without_memory(void *arg)
 {
@@ -619,7 +619,7 @@ TEST(tasks_that_find_no_room_in_the_deque_run_at_once_alone_or_not)
     }
 }
 
-/* ---- A raider that is held up ------------------------------------------------------------------------------------- */
+/* ---- A raider that is held up ------------------------------------------------------------------------------------ */
 
 struct held_up {
     struct play *play;
@@ -642,8 +642,8 @@ static void await_contended(thrum__lock *lock)
         pause_ms(1);
 }
 
-/* The raider waits for the domain's lock, to put the run in the list of open ones. If the owner took the last source now,
- * it would take out of the list what is not yet there. */
+/* The raider waits for the domain's lock, to put the run in the list of open ones. If the owner took the last source
+ * now, it would take out of the list what is not yet there. */
 TEST(an_owner_that_comes_back_in_the_middle_of_a_raid_waits_for_its_end)
 {
     struct play play;
@@ -724,7 +724,7 @@ TEST(a_run_that_somebody_has_begun_is_nobodys_alone)
     clear_stage(&play);
 }
 
-/* ---- Spawned tasks ------------------------------------------------------------------------------------------------ */
+/* ---- Spawned tasks ----------------------------------------------------------------------------------------------- */
 
 /* The test's thread is the owner. */
 static void open_scope(struct play *play, thrum_scope *scope)
@@ -842,7 +842,7 @@ TEST(children_with_copied_arguments_can_be_shown_and_taken_back)
     clear_stage(&play);
 }
 
-/* ---- Without threads ---------------------------------------------------------------------------------------------- */
+/* ---- Without threads --------------------------------------------------------------------------------------------- */
 
 struct meeting {
     thrum_executor *ex;
@@ -899,7 +899,7 @@ TEST(without_threads_a_waiter_gets_at_what_another_one_keeps)
     assert_int_equal(thrum_executor_free(meeting.ex), 0);
 }
 
-/* ---- Without membarrier ------------------------------------------------------------------------------------------- */
+/* ---- Without membarrier ------------------------------------------------------------------------------------------ */
 
 enum { RANDOM_GRAPHS = 30, RANDOM_TASKS = 200 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Emulated devices seen from inside: out of memory (scarcity.h), and, in builds with checks, addresses that are not theirs.
+ * Emulated devices seen from inside: out of memory (scarcity.h), and, in builds with checks, addresses that are not
+ * theirs.
  */
 #include "scarcity.h"
 #include "tasks.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The native engine of the task simulator: known answers for kernels that share a device and copies that share channels, and what
- * must be true of any of them, on random machines.
+ * The native engine of the task simulator: known answers for kernels that share a device and copies that share
+ * channels, and what must be true of any of them, on random machines.
  */
 #include "scarcity.h"
 #include "random.h"
@@ -12,11 +12,11 @@
 
 static const thrum__engine_ops *const native = &thrum__engine_native;
 
-/* ---- A machine ------------------------------------------------------------------------------------------------------- */
+/* ---- A machine --------------------------------------------------------------------------------------------------- */
 
-/* Two cores (workers 0 and 1), device 0 (workers 2, 3 and 4, node 1), device 1 (worker 5, node 2). Each device has a line up and
- * a line down of 10 bytes a second and a latency of 1 s; all ways down share a root of 15, all up one of 100. Devices reach each
- * other directly, which takes the line up of the one and the line down of the other. */
+/* Two cores (workers 0 and 1), device 0 (workers 2, 3 and 4, node 1), device 1 (worker 5, node 2). Each device has a
+ * line up and a line down of 10 bytes a second and a latency of 1 s; all ways down share a root of 15, all up one of
+ * 100. Devices reach each other directly, which takes the line up of the one and the line down of the other. */
 enum { UP1, DOWN1, UP2, DOWN2, ROOT_DOWN, ROOT_UP, CHANNELS };
 enum { WORKERS = 6, NODES = 3 };
 static thrum__channel channels[CHANNELS];
@@ -84,7 +84,7 @@ static void expect_rest(thrum__engine *engine)
     native->close(engine);
 }
 
-/* ---- Kernels ----------------------------------------------------------------------------------------------------------- */
+/* ---- Kernels ----------------------------------------------------------------------------------------------------- */
 
 TEST(nothing_is_under_way_at_first)
 {
@@ -122,7 +122,8 @@ TEST(a_timer_disturbs_nobody)
     expect_rest(engine);
 }
 
-/* 4 s and 2 s begin together: at half speed the shorter ends at 4, having had 2; the other has 2 s left and is alone. */
+/* 4 s and 2 s begin together: at half speed the shorter ends at 4, having had 2; the other has 2 s left and is
+ * alone. */
 TEST(two_kernels_share_a_device_evenly)
 {
     thrum__engine *engine = engine_new();
@@ -174,7 +175,7 @@ TEST(what_ends_at_the_same_time_ends_in_the_order_of_beginning)
     expect_rest(engine);
 }
 
-/* ---- Copies -------------------------------------------------------------------------------------------------------------- */
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
 TEST(a_copy_takes_its_latency_and_its_bytes)
 {
@@ -212,7 +213,8 @@ TEST(copies_to_two_devices_share_the_root)
     expect_rest(engine);
 }
 
-/* From 1 on both have 7.5 a second. At 3 the smaller is through, with 15 bytes, and the other has 45 left, at 10 a second. */
+/* From 1 on both have 7.5 a second. At 3 the smaller is through, with 15 bytes, and the other has 45 left, at 10 a
+ * second. */
 TEST(the_rest_of_a_copy_has_what_another_leaves)
 {
     thrum__engine *engine = engine_new();
@@ -240,7 +242,8 @@ TEST(shares_are_max_min_fair)
     expect_rest(engine);
 }
 
-/* A copy between devices needs two lines at once. The one behind it on either of them waits, though the other may be free. */
+/* A copy between devices needs two lines at once. The one behind it on either of them waits, though the other may be
+ * free. */
 TEST(a_copy_waits_for_all_of_its_lines)
 {
     thrum__engine *engine = engine_new();
@@ -307,7 +310,7 @@ TEST(kernels_and_copies_do_not_disturb_each_other)
     expect_rest(engine);
 }
 
-/* ---- Anything ------------------------------------------------------------------------------------------------------------- */
+/* ---- Anything ---------------------------------------------------------------------------------------------------- */
 
 enum { SEEDS = 60, STEPS = 400, OPERATIONS = 2000 };
 
@@ -366,8 +369,8 @@ static bool end_something(thrum__engine *engine, struct load *load)
     return true;
 }
 
-/* Work is neither lost nor done faster than the device can: in the time from the first beginning to the last end the kernels of a
- * device have had at least their sum, and so have copies on a line. */
+/* Work is neither lost nor done faster than the device can: in the time from the first beginning to the last end the
+ * kernels of a device have had at least their sum, and so have copies on a line. */
 static void check_load(const struct load *load, bool copies, int from, int to)
 {
     double sum = 0, first = INFINITY, last = 0;
@@ -408,7 +411,7 @@ TEST(everything_that_begins_ends_once_and_not_too_early)
     }
 }
 
-/* ---- Without memory ---------------------------------------------------------------------------------------------------------- */
+/* ---- Without memory ---------------------------------------------------------------------------------------------- */
 
 static enum outcome copies_in_scarcity(void)
 {

@@ -67,7 +67,7 @@ TEST(another_thread_takes_the_favour_away)
     thrum__favour_give(&favour, thrum__has_membarrier);
 }
 
-/* ---- Many threads ------------------------------------------------------------------------------------------------- */
+/* ---- Many threads ------------------------------------------------------------------------------------------------ */
 
 static thrum__favour shared;
 static uint64_t count; /* with the lock */

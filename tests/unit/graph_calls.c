@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The calls of graphs without edges (src/model/calls.c): made when such a graph of minute tasks is run again, and forgotten when
- * it changes.
+ * The calls of graphs without edges (src/model/calls.c): made when such a graph of minute tasks is run again, and
+ * forgotten when it changes.
  */
 #include "tasks.h"
 

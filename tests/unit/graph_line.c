@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Graphs that are run in the order of their tasks' creation (src/model/line.c, src/exec/line.c): which can be, what is left where
- * such a line is broken off, and that others get their part of it.
+ * Graphs that are run in the order of their tasks' creation (src/model/line.c, src/exec/line.c): which can be, what is
+ * left where such a line is broken off, and that others get their part of it.
  */
 #include "tasks.h"
 
@@ -14,7 +14,8 @@ enum { TASKS = 1500, BEFORE_MOST = 4 };
 
 struct scene;
 
-/* A task, which looks whether those before it have run as often as itself. Plain numbers: the order is thrum's to make. */
+/* A task, which looks whether those before it have run as often as itself. Plain numbers: the order is thrum's to
+ * make. */
 struct piece {
     struct scene *scene;
     int number, runs;
@@ -126,7 +127,7 @@ static void expect_runs(const struct scene *scene, int runs)
         assert_int_equal(scene->pieces[i].runs, runs);
 }
 
-/* ---- What can be run in line -------------------------------------------------------------------------------------- */
+/* ---- What can be run in line ------------------------------------------------------------------------------------- */
 
 static bool possible(struct scene *scene)
 {
@@ -186,7 +187,7 @@ TEST(without_memory_it_is_run_by_its_edges)
     scene_free(scene);
 }
 
-/* ---- What is left of a line --------------------------------------------------------------------------------------- */
+/* ---- What is left of a line -------------------------------------------------------------------------------------- */
 
 /* Plays the run of what is left, by the counters: tasks that became ready, in a list. */
 struct rest {
@@ -237,7 +238,7 @@ TEST(wherever_a_line_is_broken_off_the_rest_runs_once_and_in_order)
     scene_free(scene);
 }
 
-/* ---- Runs --------------------------------------------------------------------------------------------------------- */
+/* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
 TEST(what_is_known_to_pay_is_run_in_the_order_of_creation)
 {
@@ -287,7 +288,7 @@ TEST(a_task_that_waits_for_a_later_one_waits_not_for_ever)
     }
 }
 
-/* ---- Dozing ------------------------------------------------------------------------------------------------------- */
+/* ---- Dozing ------------------------------------------------------------------------------------------------------ */
 
 static void wait_until_dozing_is(const thrum_executor *ex, bool dozing)
 {
@@ -350,7 +351,7 @@ TEST(a_task_that_waits_is_noticed_whether_others_doze_or_sleep)
     scene_free(scene);
 }
 
-/* ---- Iterations, failures, nesting -------------------------------------------------------------------------------- */
+/* ---- Iterations, failures, nesting ------------------------------------------------------------------------------- */
 
 TEST(each_of_many_iterations_begins_anew)
 {

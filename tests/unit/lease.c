@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A lease of something that one thread at a time has: who has it when, and that there is one at a time inside whoever it is.
+ * A lease of something that one thread at a time has: who has it when, and that there is one at a time inside whoever
+ * it is.
  */
 #include "test.h"
 
@@ -63,7 +64,7 @@ TEST(a_lease_that_was_given_up_is_none)
     assert_true(thrum__lease_end(&leased));
 }
 
-/* ---- Many threads ------------------------------------------------------------------------------------------------- */
+/* ---- Many threads ------------------------------------------------------------------------------------------------ */
 
 static thrum__lock lock; /* the other way to have it */
 static thrum__leased shared;

@@ -67,8 +67,8 @@ static uint64_t winners(const char *accesses, const char *const hosts[3], enum t
 
 enum { MN0 = 1, MN1 = 2, MN2 = 4, MN12 = 6, MN012 = 7 };
 
-/* The table calls LS_SDH "LS_DH". In its fifth row it prints MN2 for it; by the formula nodes 1 and 2 have 4 bytes both:
- * a misprint. All other entries are the paper's. */
+/* The table calls LS_SDH "LS_DH". In its fifth row it prints MN2 for it; by the formula nodes 1 and 2 have 4 bytes
+ * both: a misprint. All other entries are the paper's. */
 TEST(table_1_of_the_paper)
 {
     static const struct {

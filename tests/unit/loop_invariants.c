@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What holds for every loop schedule, whatever n, p, mu, sigma, h, weights and times are: each iteration is handed out once,
- * sizes are within their bounds, batches are of equal chunks, and what several threads go by (rows, sizes by the rest) is what
- * one gets who asks. Settings come from seeds: STRESS_SEED=... replays one.
+ * What holds for every loop schedule, whatever n, p, mu, sigma, h, weights and times are: each iteration is handed out
+ * once, sizes are within their bounds, batches are of equal chunks, and what several threads go by (rows, sizes by the
+ * rest) is what one gets who asks. Settings come from seeds: STRESS_SEED=... replays one.
  */
 #include "random.h"
 #include "stress.h"
@@ -235,7 +235,8 @@ TEST(sizes_of_tss_are_exact)
     }
 }
 
-/* Sums over workers are kept up to date by differences; they must be what summing up gives, however times jump about. */
+/* Sums over workers are kept up to date by differences; they must be what summing up gives, however times jump
+ * about. */
 TEST(weights_of_awf_always_sum_up)
 {
     struct stress_course course = stress_course(&stress);

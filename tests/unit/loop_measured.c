@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loop schedules that follow what workers show: BOLD, which looks at the times of requests, and those that are told how long
- * chunks took. Sizes are computed by hand. R: iterations left; n, p, mu, sigma, h as in thrum/schedule.h.
+ * Loop schedules that follow what workers show: BOLD, which looks at the times of requests, and those that are told how
+ * long chunks took. Sizes are computed by hand. R: iterations left; n, p, mu, sigma, h as in thrum/schedule.h.
  */
 #include "loop_sizes.h"
 
 #include <math.h>
 
-/* A worker has done so many iterations (0: it comes for the first time), which took `time`, and `cost` besides; then it asks
- * at `now` and gets a chunk of this size. */
+/* A worker has done so many iterations (0: it comes for the first time), which took `time`, and `cost` besides; then it
+ * asks at `now` and gets a chunk of this size. */
 struct step {
     uint32_t worker;
     uint64_t done;
@@ -34,7 +34,7 @@ static void follow(thrum_technique technique, thrum_loop_facts facts, const stru
     thrum_schedule_free(schedule);
 }
 
-/* ---- BOLD ---------------------------------------------------------------------------------------------------------- */
+/* ---- BOLD -------------------------------------------------------------------------------------------------------- */
 
 TEST(bold_follows_hagerups_formula)
 {
@@ -42,11 +42,11 @@ TEST(bold_follows_hagerups_formula)
      * First: Q = 500, ln Q = 6.21461, v = 500/544.3614 = 0.918507, d = 1000/(1 + 0.160911 - 0.918507) = 4125.35,
      * s = 2 (8.32491 - 0.592304)(1 + 1000/2000) = 23.1978, w = ln(0.918507 * 6.21461) + 3.79237 = 5.53427,
      * 500 + 3.99213 + 11.5989 - sqrt(23.1978 * 505.799) = 407.27.
-     * Second: R = 592, but N = 1000 still. s = 20.9254, w = 5.39150: 500 + 3.88914 + 10.4627 - 102.821 = 411.53.
-     * Third, at 400: N = 1000 - 400 (408/408.5 + 412/412.5) - 408 + 400 * 408/408.5 = 1000 - 400 * 412/412.5 - 408 = 192.48,
-     * M = 592, R = 180: s = 26.3632, w = 4.89568: 96.2424 + 3.53149 + 13.1816 - 52.0674 = 60.89.
-     * The others go on in the same way: 43.58, 23.61, 17.60, 13.27, 7.49, 3.67, 3.55; and for the last, d = 1.51 < c2, so
-     * it is N/p = 3.06. */
+     * Second: R = 592, but N = 1000 still. s = 20.9254, w = 5.39150: 500 + 3.88914 + 10.4627 - 102.821 = 411.53. Third,
+     * at 400: N = 1000 - 400 (408/408.5 + 412/412.5) - 408 + 400 * 408/408.5 = 1000 - 400 * 412/412.5 - 408 = 192.48, M
+     * = 592, R = 180: s = 26.3632, w = 4.89568: 96.2424 + 3.53149 + 13.1816 - 52.0674 = 60.89.
+     * The others go on in the same way: 43.58, 23.61, 17.60, 13.27, 7.49, 3.67, 3.55; and for the last, d = 1.51 < c2,
+     * so it is N/p = 3.06. */
     static const struct step steps[] = {
         {.worker = 0, .now = 0, .size = 408},  {.worker = 1, .now = 0, .size = 412},
         {.worker = 0, .now = 400, .size = 61}, {.worker = 1, .now = 450, .size = 44},
@@ -64,7 +64,8 @@ TEST(bold_has_a_b_below_0_when_little_deviates)
     /* a = 0.08, b = 0.64 ln 0.64 = -0.285624, c1 = 1/(2 ln 2) = 0.721348.
      * First: Q = 25, v = 25/24.714376 = 1.01156, d = 100/(1 + 0.310668 - 1.01156) = 334.32,
      * s = 0.08 (5.81211 - 0.592304)(1.25) = 0.521981, w = ln ln 25 = 1.16903: 25 + 0.84328 + 0.26099 - 3.62183 = 22.48.
-     * R = 77, 54, 31, with N = 100 still: 22.52, 22.58, 22.68. At 40, R = 8, N = 18.28, w < 0: 3.70. From R = 4 on 1. */
+     * R = 77, 54, 31, with N = 100 still: 22.52, 22.58, 22.68. At 40, R = 8, N = 18.28, w < 0: 3.70. From R = 4 on
+     * 1. */
     static const struct step steps[] = {
         {.worker = 0, .now = 0, .size = 23}, {.worker = 1, .now = 0, .size = 23}, {.worker = 2, .now = 0, .size = 23},
         {.worker = 3, .now = 0, .size = 23}, {.worker = 0, .now = 40, .size = 4}, {.worker = 1, .now = 45, .size = 1},
@@ -83,13 +84,13 @@ TEST(bold_gives_all_at_once_when_nothing_deviates_or_chunks_are_dear)
                  "32*2");
 }
 
-/* ---- Weights within the loop ------------------------------------------------------------------------------------------ */
+/* ---- Weights within the loop ------------------------------------------------------------------------------------- */
 
 /* Batches of R = 100 and 50: 25 and 13. Worker 0 alone has shown something: it keeps its weight, 1.
  * Worker 1: pi = 3 to 1, the weight 2 (1/3)/(1 + 1/3) = 0.5, of 13: 6.5.
  * R = 30: 8. Worker 0: pi = (25 + 2 * 39)/(25 + 2 * 13) = 2.01961; 2 * 0.495146/(0.495146 + 0.333333) = 1.19531, 9.56.
- * Worker 1: pi = (75 + 2 * 7)/(25 + 2 * 7) = 2.28205; 2 * 0.438202/(0.438202 + 0.495146) = 0.93899, 7.51.
- * R = 12: 3. Worker 0: 30 more of 10, pi = (103 + 90)/(51 + 30) = 2.38272; 2 * 0.419689/(0.419689 + 0.438202) = 0.97842, 2.94. */
+ * Worker 1: pi = (75 + 2 * 7)/(25 + 2 * 7) = 2.28205; 2 * 0.438202/(0.438202 + 0.495146) = 0.93899, 7.51. R = 12: 3.
+ * Worker 0: 30 more of 10, pi = (103 + 90)/(51 + 30) = 2.38272; 2 * 0.419689/(0.419689 + 0.438202) = 0.97842, 2.94. */
 static const struct step awf_b_steps[] = {
     {.worker = 0, .size = 25},
     {.worker = 1, .size = 25},
@@ -100,8 +101,8 @@ static const struct step awf_b_steps[] = {
     {.worker = 0, .done = 10, .time = 30, .size = 3},
 };
 
-/* R = 100: 25; R = 75: 19; R = 56: 14; R = 42: 11, of which 0.5 is 5.5. R = 36: 9, worker 0: pi = (25 + 2 * 42)/(25 + 2 * 14)
- * = 2.0566; 2 * 0.486239/(0.486239 + 0.333333) = 1.18657, 10.68. */
+/* R = 100: 25; R = 75: 19; R = 56: 14; R = 42: 11, of which 0.5 is 5.5. R = 36: 9, worker 0: pi = (25 + 2 * 42)/(25 + 2
+ * * 14) = 2.0566; 2 * 0.486239/(0.486239 + 0.333333) = 1.18657, 10.68. */
 static const struct step awf_c_steps[] = {
     {.worker = 0, .size = 25},
     {.worker = 1, .size = 19},
@@ -145,8 +146,8 @@ TEST(awf_d_and_e_count_costs_and_the_others_do_not)
 
 TEST(given_weights_hold_until_workers_have_shown_something)
 {
-    /* 13: 0.5, 1, 1, 1.5 of it. Then workers 0 and 3 are known, as equally fast: they share 0.5 + 1.5, a weight of 1 each.
-     * R = 47: 6. Workers 1 and 2 still have the weight 1. */
+    /* 13: 0.5, 1, 1, 1.5 of it. Then workers 0 and 3 are known, as equally fast: they share 0.5 + 1.5, a weight of 1
+     * each. R = 47: 6. Workers 1 and 2 still have the weight 1. */
     static const struct step steps[] = {
         {.worker = 0, .size = 7},
         {.worker = 1, .size = 13},
@@ -174,7 +175,7 @@ TEST(chunks_that_take_no_time_leave_weights_as_they_were)
     follow(THRUM_AWF_B, hundred_for_two, steps, COUNT_OF(steps));
 }
 
-/* ---- Weights between executions ------------------------------------------------------------------------------------- */
+/* ---- Weights between executions ---------------------------------------------------------------------------------- */
 
 static void expect_weights(const double *weights, const double *expected, int count)
 {
@@ -217,15 +218,15 @@ TEST(the_slowest_worker_still_has_a_weight_that_a_schedule_takes)
     thrum_schedule_free(schedule);
 }
 
-/* ---- AF ------------------------------------------------------------------------------------------------------------ */
+/* ---- AF ---------------------------------------------------------------------------------------------------------- */
 
 /* First 0.1 * 1000/2 = 50 each.
  * Worker 0: mu = 1, and sigma = mu while nobody has shown more; worker 1 counts with the same. D = 2, T = 1/2, R = 900:
  * (2 + 900 - sqrt(4 + 3600))/2 = 420.98.
- * Worker 1: mu = 2. D = 1 + 2, T = 1/(1 + 1/2), R = 479: (3 + 638.67 - sqrt(9 + 3832))/4 = 144.92.
- * Worker 0: means 1 of 50 and 2 of 421. mu = 892/471 = 1.89384, squares 50 * 421/471 = 44.6921, so (sigma/mu)^2 = 12.4607
- * with one degree of freedom, which all count with. D = 12.4607 (1.89384 + 2) = 48.5201, T = 1/(0.528027 + 0.5) = 0.972737,
- * R = 334: (48.5201 + 649.788 - sqrt(2354.2 + 63055.5))/3.78769 = 116.84. */
+ * Worker 1: mu = 2. D = 1 + 2, T = 1/(1 + 1/2), R = 479: (3 + 638.67 - sqrt(9 + 3832))/4 = 144.92. Worker 0: means 1 of
+ * 50 and 2 of 421. mu = 892/471 = 1.89384, squares 50 * 421/471 = 44.6921, so (sigma/mu)^2 = 12.4607 with one degree of
+ * freedom, which all count with. D = 12.4607 (1.89384 + 2) = 48.5201, T = 1/(0.528027 + 0.5) = 0.972737, R = 334:
+ * (48.5201 + 649.788 - sqrt(2354.2 + 63055.5))/3.78769 = 116.84. */
 static const struct step af_steps[] = {
     {.worker = 0, .size = 50},
     {.worker = 1, .size = 50},
@@ -254,8 +255,8 @@ TEST(maf_counts_costs_and_af_does_not)
 
 TEST(af_has_a_variance_of_the_workers_own_from_four_chunks_on)
 {
-    /* Chunks of 10 with the means 1, 2, 1, 2: mu = 1.5, sigma^2 = 4 * 10 * 0.25/3 = 3.3333. D = 2.2222, T = 1.5, R = 900:
-     * (2.2222 + 2700 - sqrt(4.938 + 12000))/3 = 864.22. */
+    /* Chunks of 10 with the means 1, 2, 1, 2: mu = 1.5, sigma^2 = 4 * 10 * 0.25/3 = 3.3333. D = 2.2222, T = 1.5, R =
+     * 900: (2.2222 + 2700 - sqrt(4.938 + 12000))/3 = 864.22. */
     thrum_schedule *schedule = thrum_schedule_new(THRUM_AF, &(thrum_loop_facts){.iterations = 1000, .workers = 1});
     thrum_chunk chunk;
     assert_true(thrum_schedule_next(schedule, 0, 0, &chunk));
@@ -269,8 +270,8 @@ TEST(af_has_a_variance_of_the_workers_own_from_four_chunks_on)
 
 TEST(af_shares_equally_when_nothing_deviates)
 {
-    /* sigma = 0: T R/mu = R/p. R = 900: with one chunk each sigma = mu still, D = 4, T = 1/4: (4 + 450 - sqrt(16 + 3600))/2
-     * = 196.93. Worker 0 again: its second chunk shows that nothing deviates, R = 703: 175.75. */
+    /* sigma = 0: T R/mu = R/p. R = 900: with one chunk each sigma = mu still, D = 4, T = 1/4: (4 + 450 - sqrt(16 +
+     * 3600))/2 = 196.93. Worker 0 again: its second chunk shows that nothing deviates, R = 703: 175.75. */
     static const struct step steps[] = {
         {.worker = 0, .size = 25},
         {.worker = 1, .size = 25},
@@ -284,9 +285,9 @@ TEST(af_shares_equally_when_nothing_deviates)
 
 TEST(af_counts_workers_whose_chunks_take_no_time_as_the_others)
 {
-    /* While nobody has taken any time, chunks are as the first ones. Worker 1: mu = 2, worker 0 counts with the same. D = 4,
-     * T = 1, R = 850: (4 + 1700 - sqrt(16 + 13600))/4 = 396.83. Worker 0 counts with worker 1's: R = 453:
-     * (4 + 906 - sqrt(16 + 7248))/4 = 206.19. */
+    /* While nobody has taken any time, chunks are as the first ones. Worker 1: mu = 2, worker 0 counts with the same. D
+     * = 4, T = 1, R = 850: (4 + 1700 - sqrt(16 + 13600))/4 = 396.83. Worker 0 counts with worker 1's: R = 453: (4 + 906
+     * - sqrt(16 + 7248))/4 = 206.19. */
     static const struct step steps[] = {
         {.worker = 0, .size = 50},
         {.worker = 1, .size = 50},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loop schedules that learn nothing: chunk sizes computed by hand for each rule. R: iterations left; n, p, mu, sigma, h as in
- * thrum/schedule.h.
+ * Loop schedules that learn nothing: chunk sizes computed by hand for each rule. R: iterations left; n, p, mu, sigma, h
+ * as in thrum/schedule.h.
  */
 #include "loop_sizes.h"
 
@@ -23,7 +23,7 @@ static void expect_chunk(thrum_schedule *schedule, uint32_t worker, uint64_t beg
     assert_int_equal(chunk.size, size);
 }
 
-/* ---- Blocks -------------------------------------------------------------------------------------------------------- */
+/* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
 TEST(stat_gives_each_worker_its_block_once)
 {
@@ -68,8 +68,8 @@ TEST(steal_takes_the_back_half_of_the_largest_rest)
 
 TEST(steal_looks_for_the_largest_rest_of_all)
 {
-    /* Blocks [0, 4), [4, 8), [8, 12). Rests when worker 0 has done its own: 1 and 4. It takes [10, 12) and one chunk of it;
-     * then worker 1's is done too, and [8, 10) is larger than [11, 12). */
+    /* Blocks [0, 4), [4, 8), [8, 12). Rests when worker 0 has done its own: 1 and 4. It takes [10, 12) and one chunk of
+     * it; then worker 1's is done too, and [8, 10) is larger than [11, 12). */
     thrum_schedule *schedule = new_schedule(THRUM_STEAL, (thrum_loop_facts){.iterations = 12, .workers = 3});
     for (uint64_t i = 0; i < 3; i++) {
         expect_chunk(schedule, 0, i, 1);
@@ -90,7 +90,7 @@ TEST(steal_takes_a_block_in_1024_chunks_by_default)
     thrum_schedule_free(schedule);
 }
 
-/* ---- One size ------------------------------------------------------------------------------------------------------ */
+/* ---- One size ---------------------------------------------------------------------------------------------------- */
 
 TEST(ss_gives_one_at_a_time_or_the_least)
 {
@@ -117,7 +117,7 @@ TEST(mfsc_makes_log2_chunks_of_a_block)
     expect_sizes(THRUM_MFSC, (thrum_loop_facts){.iterations = 3, .workers = 4}, "1*3");
 }
 
-/* ---- Sizes that follow the rest ------------------------------------------------------------------------------------ */
+/* ---- Sizes that follow the rest ---------------------------------------------------------------------------------- */
 
 TEST(gss_gives_a_share_of_the_rest)
 {
@@ -131,8 +131,8 @@ TEST(gss_gives_a_share_of_the_rest)
 TEST(tap_gives_less_than_a_share)
 {
     /* v = 1: T + 0.5 - sqrt(2T + 0.25) with T = R/4.
-     * R = 100: 18.41, 81: 14.37, 66: 11.23, 54: 8.78, 45: 6.98, 38: 5.61, 32: 4.47, 27: 3.54, 23: 2.82, 20: 2.30, 17: 1.79,
-     * 15: 1.47, 13: 1.15, 11: 0.85, and less from there on. */
+     * R = 100: 18.41, 81: 14.37, 66: 11.23, 54: 8.78, 45: 6.98, 38: 5.61, 32: 4.47, 27: 3.54, 23: 2.82, 20: 2.30, 17:
+     * 1.79, 15: 1.47, 13: 1.15, 11: 0.85, and less from there on. */
     expect_sizes(THRUM_TAP, (thrum_loop_facts){.iterations = 100, .workers = 4, .mean = 2, .deviation = 2, .alpha = 1},
                  "19 15 12 9 7 6 5 4 3*2 2*3 1*11");
     /* Nothing deviates: as GSS. */
@@ -191,12 +191,12 @@ TEST(rnd_draws_others_with_another_seed)
     assert_string_not_equal(first, second);
 }
 
-/* ---- Trapezoids ---------------------------------------------------------------------------------------------------- */
+/* ---- Trapezoids -------------------------------------------------------------------------------------------------- */
 
 TEST(tss_goes_down_by_a_fraction)
 {
-    /* f = 13, N = ceil(200/14) = 15, delta = 12/14: 13, 12.14, 11.29, 10.43, 9.57, 8.71, 7.86, 7, 6.14, 5.29, and 4 of 4.43
-     * are left. */
+    /* f = 13, N = ceil(200/14) = 15, delta = 12/14: 13, 12.14, 11.29, 10.43, 9.57, 8.71, 7.86, 7, 6.14, 5.29, and 4 of
+     * 4.43 are left. */
     expect_sizes(THRUM_TSS, (thrum_loop_facts){.iterations = 100, .workers = 4}, "13*2 12 11 10 9 8 7*2 6 4");
     /* f = 2, N = ceil(16/3) = 6, delta = 1/5: 2, 1.8, 1.6, 1.4. */
     expect_sizes(THRUM_TSS, (thrum_loop_facts){.iterations = 8, .workers = 2}, "2*4");
@@ -226,7 +226,7 @@ TEST(tfss_takes_means_of_tss)
     expect_sizes(THRUM_TFSS, (thrum_loop_facts){.iterations = 1000, .workers = 4}, "113*4 80*4 47*4 14*2 12");
 }
 
-/* ---- Batches ------------------------------------------------------------------------------------------------------- */
+/* ---- Batches ----------------------------------------------------------------------------------------------------- */
 
 TEST(fac_follows_the_deviation)
 {
@@ -282,11 +282,12 @@ TEST(viss_grows_by_half_as_much_each_time)
     expect_sizes(THRUM_VISS, (thrum_loop_facts){.iterations = 30, .workers = 1}, "30");
 }
 
-/* ---- Given weights ------------------------------------------------------------------------------------------------- */
+/* ---- Given weights ----------------------------------------------------------------------------------------------- */
 
 TEST(wf_weighs_what_fac2_gives)
 {
-    /* 13 (of R = 100): 5.2, 7.8, 13, 26. 6 (of 47): 2.4, 3.6, 6, 12. 3 (of 22): 1.2, 1.8, 3, 6. 2 (of 9): 0.8, 1.2, 2, 4. */
+    /* 13 (of R = 100): 5.2, 7.8, 13, 26. 6 (of 47): 2.4, 3.6, 6, 12. 3 (of 22): 1.2, 1.8, 3, 6. 2 (of 9): 0.8, 1.2, 2,
+     * 4. */
     thrum_loop_facts facts = {.iterations = 100, .workers = 4, .weights = (double[]){0.4, 0.6, 1, 2}};
     expect_sizes(THRUM_WF, facts, "6 8 13 26 3 4 6 12 2*2 3 6 1 2*2 4");
     expect_sizes(THRUM_AWF, facts, "6 8 13 26 3 4 6 12 2*2 3 6 1 2*2 4");
@@ -300,7 +301,7 @@ TEST(wf_does_not_round_up_what_is_whole_but_for_its_last_digit)
                  "11 9 6 5 4 3 2");
 }
 
-/* ---- Bounds -------------------------------------------------------------------------------------------------------- */
+/* ---- Bounds ------------------------------------------------------------------------------------------------------ */
 
 /* Each rule on its own: FAC and TSS are checked by what they have to sum up to in loop_invariants.c. */
 TEST(bounds_have_64_bits)
@@ -343,7 +344,7 @@ TEST(a_schedule_without_memory_is_not_made)
     assert_contains(thrum_message(NULL), "memory");
 }
 
-/* ---- For several threads ------------------------------------------------------------------------------------------- */
+/* ---- For several threads ----------------------------------------------------------------------------------------- */
 
 TEST(rows_hold_chunks_of_one_size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is kept of loops: which loops are the same one, and what follows from measurements, made-up ones with known answers and
- * those of real loops.
+ * What is kept of loops: which loops are the same one, and what follows from measurements, made-up ones with known
+ * answers and those of real loops.
  */
 #include "tasks.h"
 
@@ -34,7 +34,7 @@ static void assert_near(double value, double expected)
         fail_msg("%.12g is not %.12g", value, expected);
 }
 
-/* ---- Which loops are the same ------------------------------------------------------------------------------------- */
+/* ---- Which loops are the same ------------------------------------------------------------------------------------ */
 
 TEST(a_site_is_a_place_a_body_and_a_number_of_workers)
 {
@@ -74,7 +74,7 @@ TEST(a_reduction_has_its_map_as_body)
     assert_ptr_not_equal(thrum__site_of(&reduction, 2), thrum__site_of(&loop, 2));
 }
 
-/* ---- Mean, deviation, cost ---------------------------------------------------------------------------------------- */
+/* ---- Mean, deviation, cost --------------------------------------------------------------------------------------- */
 
 /* Adds a piece that is a chunk as well. */
 static void add_piece(thrum__measured *m, uint64_t iterations, double time, double cost)
@@ -119,7 +119,8 @@ TEST(mean_deviation_and_cost_of_single_iterations)
     assert_near(facts_of(site).cost, 0.625);
 }
 
-/* Pieces of 4 iterations, in 4 and in 8: means of 1 and 2 around 1.5, which vary by sigma/2; sigma^2 = 4 (0.25 + 0.25)/1. */
+/* Pieces of 4 iterations, in 4 and in 8: means of 1 and 2 around 1.5, which vary by sigma/2; sigma^2 = 4 (0.25 +
+ * 0.25)/1. */
 TEST(the_deviation_of_an_iteration_follows_from_longer_pieces)
 {
     thrum__site *site = site_named("fours", 2);
@@ -181,7 +182,7 @@ TEST(older_executions_count_for_less)
     assert_true(facts_of(site).deviation < 0.1);
 }
 
-/* ---- Weights ------------------------------------------------------------------------------------------------------ */
+/* ---- Weights ----------------------------------------------------------------------------------------------------- */
 
 enum { WORKERS = 4 };
 
@@ -225,7 +226,8 @@ TEST(a_slow_worker_gets_less_and_keeps_getting_less)
     }
 }
 
-/* Later executions count for more: pi = (1 * 2 + 2 * 1)/(1 * 100 + 2 * 100) = 4/3 of the others', so speeds 1, 1, 1, 3/4. */
+/* Later executions count for more: pi = (1 * 2 + 2 * 1)/(1 * 100 + 2 * 100) = 4/3 of the others', so speeds 1, 1, 1,
+ * 3/4. */
 TEST(a_worker_that_is_no_longer_slow_catches_up)
 {
     thrum__site *site = site_named("slow once", WORKERS);
@@ -259,7 +261,7 @@ TEST(executions_by_other_rules_leave_the_weights)
     assert_weights(site, 4 / 3.5, 2 / 3.5);
 }
 
-/* ---- Real loops --------------------------------------------------------------------------------------------------- */
+/* ---- Real loops -------------------------------------------------------------------------------------------------- */
 
 /* At least so long: what else runs on the machine makes it longer. */
 static void pause_each(size_t lo, size_t hi, void *nanoseconds)
@@ -306,7 +308,7 @@ TEST(awf_gives_less_to_a_worker_that_is_slow)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
-/* ---- Many --------------------------------------------------------------------------------------------------------- */
+/* ---- Many -------------------------------------------------------------------------------------------------------- */
 
 enum { THREADS = 4, SHARED = 50, ROUNDS = 40 };
 

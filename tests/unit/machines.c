@@ -28,7 +28,7 @@ static const char two_gpus[] = "hosts count=1\n"
                                "device gpu count=2 workers=3 memory=1GiB bandwidth=10GB/s latency=10us\n"
                                "root bandwidth=16GB/s\n";
 
-/* ---- Layouts ------------------------------------------------------------------------------------------------------ */
+/* ---- Layouts ----------------------------------------------------------------------------------------------------- */
 
 TEST(cores_come_first_and_each_device_loses_one)
 {
@@ -182,7 +182,7 @@ TEST(workers_by_number_agree_with_the_layout)
     }
 }
 
-/* ---- How long tasks take ------------------------------------------------------------------------------------------ */
+/* ---- How long tasks take ----------------------------------------------------------------------------------------- */
 
 static double seconds(const thrum_machine *machine, const char *codelet, int kind, double work, double bytes)
 {
@@ -315,7 +315,7 @@ TEST(a_codelet_without_a_speed_is_named_with_the_workers_that_lack_it)
     thrum_machine_free(machine);
 }
 
-/* ---- Round trips -------------------------------------------------------------------------------------------------- */
+/* ---- Round trips ------------------------------------------------------------------------------------------------- */
 
 static bool same_overhead(const thrum__overhead *a, const thrum__overhead *b)
 {
@@ -449,7 +449,7 @@ TEST(a_locale_with_a_comma_changes_nothing)
     setlocale(LC_ALL, "C");
 }
 
-/* ---- Without memory ----------------------------------------------------------------------------------------------- */
+/* ---- Without memory ---------------------------------------------------------------------------------------------- */
 
 static enum outcome read_and_lay_out(void)
 {

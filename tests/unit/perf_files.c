@@ -111,7 +111,7 @@ static uint64_t all_samples(void)
     return samples;
 }
 
-/* ---- Coming back -------------------------------------------------------------------------------------------------- */
+/* ---- Coming back ------------------------------------------------------------------------------------------------- */
 
 TEST(what_was_measured_is_there_in_the_next_process)
 {
@@ -206,7 +206,7 @@ TEST(a_locale_with_another_decimal_point_changes_nothing)
     assert_null(strchr(read_file(file_name()), ','));
 }
 
-/* ---- Several processes -------------------------------------------------------------------------------------------- */
+/* ---- Several processes ------------------------------------------------------------------------------------------- */
 
 TEST(processes_that_end_at_the_same_time_lose_nothing_of_each_other)
 {
@@ -268,7 +268,7 @@ TEST(a_lock_that_nobody_gives_back_is_not_waited_for_long)
     close(ready[0]);
 }
 
-/* ---- Several threads ---------------------------------------------------------------------------------------------- */
+/* ---- Several threads --------------------------------------------------------------------------------------------- */
 
 enum { THREADS = 4, NOTES = 2000 };
 
@@ -304,7 +304,7 @@ TEST(threads_note_and_ask_while_others_save)
     assert_int_equal(all_samples(), 2 * THREADS * NOTES);
 }
 
-/* ---- Files that are none ------------------------------------------------------------------------------------------ */
+/* ---- Files that are none ----------------------------------------------------------------------------------------- */
 
 static void expect_broken(const char *text, const char *reason)
 {

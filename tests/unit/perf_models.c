@@ -32,7 +32,7 @@ static void note_times(thrum__perf_stat *stat, double seconds, int times)
         thrum__perf_stat_note(stat, seconds);
 }
 
-/* ---- Samples ------------------------------------------------------------------------------------------------------ */
+/* ---- Samples ----------------------------------------------------------------------------------------------------- */
 
 TEST(mean_and_deviation_are_those_of_all_samples)
 {
@@ -154,7 +154,7 @@ TEST(rows_of_two_processes_are_put_together)
     assert_int_equal(six.asides, 0);
 }
 
-/* ---- Curves ------------------------------------------------------------------------------------------------------- */
+/* ---- Curves ------------------------------------------------------------------------------------------------------ */
 
 static void fit_known(double a, double b, double c, const double *bytes, int count, double *worst)
 {
@@ -229,7 +229,7 @@ TEST(a_point_far_off_the_curve_is_left_out)
     assert_near(thrum__perf_curve_at(&curve, 16000), 16000, 1e-3);
 }
 
-/* ---- Asking and noting -------------------------------------------------------------------------------------------- */
+/* ---- Asking and noting ------------------------------------------------------------------------------------------- */
 
 static const thrum_place cpu = {0, THRUM_ARCH_CPU, 0, -1}, emu = {1, THRUM_ARCH_EMU, 1, 0};
 

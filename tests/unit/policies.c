@@ -10,7 +10,7 @@
 
 static const char *const all[] = {"fifo", "prio", "random", "ws", "lws", "dmda", "dmdas", "heteroprio", "laheteroprio"};
 
-/* ---- Random jobs -------------------------------------------------------------------------------------------------- */
+/* ---- Random jobs ------------------------------------------------------------------------------------------------- */
 
 enum { MOST_JOBS = 120 };
 
@@ -96,7 +96,8 @@ TEST(every_policy_hands_out_each_job_once_to_one_who_can_run_it)
     present_policy = NULL;
 }
 
-/* Where architectures alone decide who can run what: when all who were woken have popped, nobody sleeps beside a job. */
+/* Where architectures alone decide who can run what: when all who were woken have popped, nobody sleeps beside a
+ * job. */
 static void nobody_sleeps_beside_work(const fake_world *fake)
 {
     for (int w = 0; w < fake->world.workers; w++)
@@ -143,7 +144,7 @@ TEST(a_policy_without_memory_does_not_begin)
     }
 }
 
-/* ---- fifo, prio, random ------------------------------------------------------------------------------------------- */
+/* ---- fifo, prio, random ------------------------------------------------------------------------------------------ */
 
 TEST(fifo_gives_the_oldest_that_the_worker_can_run)
 {
@@ -258,7 +259,7 @@ TEST(random_gives_each_worker_that_can_run_it_the_same_share)
     fake_end(&fake);
 }
 
-/* ---- ws, lws ------------------------------------------------------------------------------------------------------ */
+/* ---- ws, lws ----------------------------------------------------------------------------------------------------- */
 
 TEST(ws_takes_its_own_newest_then_what_others_brought_and_thieves_the_last_of_these)
 {

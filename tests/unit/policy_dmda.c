@@ -165,7 +165,7 @@ TEST(what_is_done_early_makes_the_worker_free_early)
     fake_end(&fake);
 }
 
-/* ---- Times that nobody knows -------------------------------------------------------------------------------------- */
+/* ---- Times that nobody knows ------------------------------------------------------------------------------------- */
 
 TEST(a_job_of_unknown_time_is_for_whoever_comes_first)
 {
@@ -236,7 +236,7 @@ TEST(known_and_unknown_jobs_take_turns_by_age)
     fake_end(&fake);
 }
 
-/* ---- dmdas -------------------------------------------------------------------------------------------------------- */
+/* ---- dmdas ------------------------------------------------------------------------------------------------------- */
 
 static fake_job urgent(int priority, double seconds)
 {

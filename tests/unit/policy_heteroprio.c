@@ -49,7 +49,7 @@ static double reported(const char *key)
     return wanted.value;
 }
 
-/* ---- heteroprio --------------------------------------------------------------------------------------------------- */
+/* ---- heteroprio -------------------------------------------------------------------------------------------------- */
 
 static const char *const both_policies[] = {"heteroprio", "laheteroprio"};
 
@@ -258,7 +258,7 @@ TEST(there_may_be_more_kinds_of_jobs_than_buckets)
     }
 }
 
-/* ---- laheteroprio ------------------------------------------------------------------------------------------------- */
+/* ---- laheteroprio ------------------------------------------------------------------------------------------------ */
 
 /* A job that reads these bytes on one node and writes those on another; -1: nowhere. */
 static fake_job reader_and_writer(int first_piece, int read, int read_on, int written, int written_on)
@@ -508,7 +508,7 @@ TEST(where_nobody_knows_who_asks_ahead_of_time_nobody_does)
     fake_end(&fake);
 }
 
-/* ---- Both, with settings and buckets at random -------------------------------------------------------------------- */
+/* ---- Both, with settings and buckets at random ------------------------------------------------------------------- */
 
 static void random_settings(struct random *random, char *text, size_t size)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Another number of workers where the system gives too few threads: this program's pthread_create stands before the system's.
+ * Another number of workers where the system gives too few threads: this program's pthread_create stands before the
+ * system's.
  */
 #include "exec/exec_int.h"
 #include "tasks.h"

@@ -26,7 +26,8 @@ static void expect_moments(size_t n, double mean, double deviation, double skewn
     double root = sqrt((double)n);
     expect_near("the mean", m.mean, mean, deviation / root);
     expect_near("the deviation", m.deviation, deviation, deviation * sqrt((kurtosis + 2) / 4) / root);
-    /* The last two have errors that hang on higher moments; generous for distributions no more skewed than the exponential. */
+    /* The last two have errors that hang on higher moments; generous for distributions no more skewed than the
+     * exponential. */
     expect_near("the skewness", m.skewness, skewness, (1 + 8 * fabs(skewness)) * 2.5 / root);
 }
 

@@ -2,9 +2,9 @@
  *
  * The SimGrid engine of the task simulator: known answers, and that it agrees with the native engine about anything.
  *
- * A script is a list of operations, each of which begins when another has ended: so it does not matter to what happens in which
- * order an engine tells of ends at the same time, unless a test asks for it. The engines are run by the same lines, SimGrid's in its
- * process.
+ * A script is a list of operations, each of which begins when another has ended: so it does not matter to what happens
+ * in which order an engine tells of ends at the same time, unless a test asks for it. The engines are run by the same
+ * lines, SimGrid's in its process.
  */
 #include "test.h"
 
@@ -39,7 +39,7 @@ struct outcome {
     int order[MOST]; /* place in which its end was told */
 };
 
-/* ---- Running a script --------------------------------------------------------------------------------------------- */
+/* ---- Running a script -------------------------------------------------------------------------------------------- */
 
 static void begin_all(const struct script *script, const thrum__engine_ops *ops, thrum__engine *engine, int after)
 {
@@ -116,10 +116,11 @@ static void simulate(const struct script *script, struct outcome *outcome)
         fail_msg("%s", thrum_message(NULL));
 }
 
-/* ---- A machine by hand --------------------------------------------------------------------------------------------- */
+/* ---- A machine by hand ------------------------------------------------------------------------------------------- */
 
-/* Two cores at node 0, two devices at nodes 1 and 2 with three workers each. Links of 10 bytes a second are lines, in each direction,
- * and share roots of 15; from device to device it goes over both links, and the latency is 0.5 longer. */
+/* Two cores at node 0, two devices at nodes 1 and 2 with three workers each. Links of 10 bytes a second are lines, in
+ * each direction, and share roots of 15; from device to device it goes over both links, and the latency is 0.5
+ * longer. */
 enum { UP, DOWN = 2, ROOT_UP = 4, ROOT_DOWN, CHANNELS };
 static thrum_place places[] = {
     {0, THRUM_ARCH_CPU, 0, -1}, {1, THRUM_ARCH_CPU, 0, -1}, {2, THRUM_ARCH_EMU, 1, 0}, {3, THRUM_ARCH_EMU, 1, 0},
@@ -165,7 +166,7 @@ static void expect(const struct op *ops, int count, const double *ends)
 
 #define EXPECT(ops, ...) expect(ops, (int)(sizeof(ops) / sizeof *(ops)), (const double[]){__VA_ARGS__})
 
-/* ---- Known answers -------------------------------------------------------------------------------------------------- */
+/* ---- Known answers ----------------------------------------------------------------------------------------------- */
 
 static void nothing_under_way_is_the_end(void **state)
 {
@@ -190,8 +191,8 @@ static void a_timer_disturbs_nobody(void **state)
     EXPECT(ops, 3, 5, 2, 4, 4, 4.5);
 }
 
-/* Of device 0: 2 and 3 seconds share from 0, the first ends at 4; one second more comes at 4 and shares with the last second of the
- * other. A kernel of device 1 meets none of them. */
+/* Of device 0: 2 and 3 seconds share from 0, the first ends at 4; one second more comes at 4 and shares with the last
+ * second of the other. A kernel of device 1 meets none of them. */
 static void kernels_of_a_device_share_it(void **state)
 {
     (void)state;
@@ -223,8 +224,9 @@ static void two_links_share_a_root(void **state)
     EXPECT(ops, 2.25, 3.25);
 }
 
-/* From device 1 to 0: it has the link up of one and the link down of the other, over no root. So what goes up from device 1 waits,
- * and so does what goes down to device 0. Those that come after wait too, though one of their lines is free. */
+/* From device 1 to 0: it has the link up of one and the link down of the other, over no root. So what goes up from
+ * device 1 waits, and so does what goes down to device 0. Those that come after wait too, though one of their lines is
+ * free. */
 static void a_copy_over_two_links_has_both(void **state)
 {
     (void)state;
@@ -233,8 +235,8 @@ static void a_copy_over_two_links_has_both(void **state)
     EXPECT(ops, 2.75, 4, 1.75, 4);
 }
 
-/* Device to device has 0.75 of latency, the others 0.25, on one channel that is made to be shared: the longer latency is no smaller
- * share. */
+/* Device to device has 0.75 of latency, the others 0.25, on one channel that is made to be shared: the longer latency
+ * is no smaller share. */
 static void latency_does_not_change_shares(void **state)
 {
     (void)state;
@@ -312,7 +314,7 @@ static void a_simulation_that_fails_says_why(void **state)
     assert_string_equal(thrum_message(NULL), "nothing to be done");
 }
 
-/* ---- Both engines --------------------------------------------------------------------------------------------------- */
+/* ---- Both engines ------------------------------------------------------------------------------------------------ */
 
 enum { RANDOM_WORKERS = 14, RANDOM_NODES = 6, RANDOM_CHANNELS = 9 };
 

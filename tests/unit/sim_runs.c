@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs of a simulated loop from inside: chunks from a list are those of the schedule, and memory may be short at any place.
+ * Runs of a simulated loop from inside: chunks from a list are those of the schedule, and memory may be short at any
+ * place.
  */
 #include "test.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Times of iterations: texts, right and wrong; and the time of a chunk at once against that of its iterations one by one.
+ * Times of iterations: texts, right and wrong; and the time of a chunk at once against that of its iterations one by
+ * one.
  */
 #include "test.h"
 #include "statistics.h"
@@ -71,7 +72,7 @@ TEST(a_wrong_text_is_refused_with_a_sentence)
     expect_wrong("gamma:0,1", "shape");
 }
 
-/* ---- Sums --------------------------------------------------------------------------------------------------------- */
+/* ---- Sums -------------------------------------------------------------------------------------------------------- */
 
 static void draw_both(const thrum__times *times, uint64_t count)
 {
@@ -163,7 +164,7 @@ TEST(times_are_never_negative)
     }
 }
 
-/* ---- Files -------------------------------------------------------------------------------------------------------- */
+/* ---- Files ------------------------------------------------------------------------------------------------------- */
 
 static const char *write_times(const char *content)
 {

@@ -40,7 +40,8 @@ static void await_awake(const thrum_executor *ex, int awake)
         pause_ms(1);
 }
 
-/* Both workers park while two guests are awake, so that no place is free and nobody stands in; then the guests leave. */
+/* Both workers park while two guests are awake, so that no place is free and nobody stands in; then the guests
+ * leave. */
 TEST(guests_that_leave_see_to_it_that_parked_workers_are_stood_in_for)
 {
     thrum_executor *ex = executor_with(2), *other = executor_blocking(1);

@@ -23,7 +23,7 @@ static void assert_near(double a, double b, double tolerance)
     assert_true(fabs(a - b) <= tolerance * (1 + fabs(b)));
 }
 
-/* ---- The area bound, by hand ---------------------------------------------------------------------------------------------- */
+/* ---- The area bound, by hand ------------------------------------------------------------------------------------- */
 
 TEST(one_kind_divides_all_by_its_units)
 {
@@ -72,11 +72,12 @@ TEST(three_kinds_share_a_task)
     assert_near(bound(own, 3, 3, (int[]){1, 1, 2}), 4, 1e-6);
 }
 
-/* ---- ... and against a search ------------------------------------------------------------------------------------------------ */
+/* ---- ... and against a search ------------------------------------------------------------------------------------ */
 
 enum { TASKS = 7 };
 
-/* The time of the best way to give whole tasks to units that are as fast as all of a kind together: no better than parts. */
+/* The time of the best way to give whole tasks to units that are as fast as all of a kind together: no better than
+ * parts. */
 static double best_whole(const double *seconds, int kinds, const int *units, int task, double *loads)
 {
     double best = INFINITY, longest = 0;
@@ -176,7 +177,7 @@ TEST(more_kinds_come_to_the_same_where_they_are_two)
     }
 }
 
-/* ---- Without memory ------------------------------------------------------------------------------------------------------------- */
+/* ---- Without memory ---------------------------------------------------------------------------------------------- */
 
 static const char machine_text[] =
     "thrum-machine 1\ncores count=2\ndevice gpu count=2 arch=emu workers=2 bandwidth=1MB/s latency=1ms memory=3KB\n"

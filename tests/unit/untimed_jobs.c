@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * With one worker, jobs are timed in order to know which of them whoever inserts should run at once. Tiny ones are run in batches, and
- * reading the clock would cost as much as they do: so these are not timed.
+ * With one worker, jobs are timed in order to know which of them whoever inserts should run at once. Tiny ones are run
+ * in batches, and reading the clock would cost as much as they do: so these are not timed.
  */
 #include "test.h"
 

@@ -52,7 +52,7 @@ static void expect_edges(const thrum_workload *w, const int (*edges)[2], size_t 
 
 #define EDGES(...) (const int[][2]){__VA_ARGS__}, COUNT_OF(((const int[][2]){__VA_ARGS__}))
 
-/* ---- By hand ------------------------------------------------------------------------------------------------------ */
+/* ---- By hand ----------------------------------------------------------------------------------------------------- */
 
 TEST(a_reader_waits_for_the_writer_and_a_writer_for_the_readers_alone)
 {
@@ -136,7 +136,7 @@ TEST(a_workload_without_tasks_has_an_order)
     thrum_workload_free(w);
 }
 
-/* ---- What is wrong ------------------------------------------------------------------------------------------------ */
+/* ---- What is wrong ----------------------------------------------------------------------------------------------- */
 
 TEST(a_circle_is_found_and_named)
 {
@@ -170,7 +170,7 @@ TEST(what_is_read_must_have_been_written)
     thrum_workload_free(w);
 }
 
-/* ---- Compared with the definition --------------------------------------------------------------------------------- */
+/* ---- Compared with the definition -------------------------------------------------------------------------------- */
 
 enum { TASKS = 24, PIECES = 4 };
 
@@ -247,7 +247,7 @@ TEST(random_workloads_are_ordered_as_the_definition_says)
     }
 }
 
-/* ---- Without memory ----------------------------------------------------------------------------------------------- */
+/* ---- Without memory ---------------------------------------------------------------------------------------------- */
 
 static enum outcome make_and_measure(void)
 {

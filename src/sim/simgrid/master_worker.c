@@ -2,11 +2,12 @@
  *
  * The master-worker form: workers ask for chunks by messages, the master answers, and workers execute.
  *
- * SimGrid delivers messages of the same moment in an order of its own. The master therefore takes in all requests of a moment
- * before it answers any, and answers them in the order in which the chunks were handed out that they come after. They are all
- * there when no message waits: executions that end at the same date end in the same step of SimGrid, and their workers have
- * put their messages before the master, which receives them one step later, runs again. A worker whose chunk takes no time
- * comes back while the master answers others, with the largest number of all, and takes its place behind them.
+ * SimGrid delivers messages of the same moment in an order of its own. The master therefore takes in all requests of a
+ * moment before it answers any, and answers them in the order in which the chunks were handed out that they come after.
+ * They are all there when no message waits: executions that end at the same date end in the same step of SimGrid, and
+ * their workers have put their messages before the master, which receives them one step later, runs again. A worker
+ * whose chunk takes no time comes back while the master answers others, with the largest number of all, and takes its
+ * place behind them.
  */
 #include "module.h"
 #include "platform.h"
@@ -63,7 +64,7 @@ static void speed_changed(const_sg_host_t host)
         reach_end_of(worker);
 }
 
-/* ---- The worker --------------------------------------------------------------------------------------------------- */
+/* ---- The worker -------------------------------------------------------------------------------------------------- */
 
 static void work(int argc, char *argv[])
 {
@@ -82,7 +83,7 @@ static void work(int argc, char *argv[])
     }
 }
 
-/* ---- The master --------------------------------------------------------------------------------------------------- */
+/* ---- The master -------------------------------------------------------------------------------------------------- */
 
 static void swap(uint32_t a, uint32_t b)
 {
@@ -163,7 +164,7 @@ static void lead(int argc, char *argv[])
     }
 }
 
-/* ---- The module --------------------------------------------------------------------------------------------------- */
+/* ---- The module -------------------------------------------------------------------------------------------------- */
 
 /* Memory is never freed: the process ends with the run. */
 static void *array_of(size_t count, size_t size)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The wall between libthrum and its module libthrum-simgrid.so: one symbol, a table of functions. The module is loaded into a
- * process of its own (sim/simgrid.c) and calls nothing of thrum but what it is handed, so that it works with the static library
- * as well as with the shared one.
+ * The wall between libthrum and its module libthrum-simgrid.so: one symbol, a table of functions. The module is loaded
+ * into a process of its own (sim/simgrid.c) and calls nothing of thrum but what it is handed, so that it works with the
+ * static library as well as with the shared one.
  */
 #ifndef THRUM_SIM_SIMGRID_MODULE_H
 #define THRUM_SIM_SIMGRID_MODULE_H

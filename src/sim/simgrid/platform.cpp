@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// SimGrid itself, and the platform of a loop: a host for the master and one for each worker, around a switch whose one link takes
-// no time and all traffic.
+// SimGrid itself, and the platform of a loop: a host for the master and one for each worker, around a switch whose one
+// link takes no time and all traffic.
 #include "sim/simgrid/platform.h"
 
 #include <simgrid/kernel/ProfileBuilder.hpp>
@@ -96,9 +96,10 @@ void thrum__platform_build(const thrum__simgrid_job *job, sg_host_t *hosts, void
     sg4::Host::on_speed_change_cb([changed](const sg4::Host &host) { changed(&host); });
 }
 
-// The clock goes from `now` to the date of the next event by adding date - now, and may miss it by a unit in the last place.
-// Events count as reached that are less than "surf/precision" away; one that lies further back is lost, and with it all that
-// would have come of it. The default, 1e-9, takes different times for equal, and is too little for dates above 10^7.
+// The clock goes from `now` to the date of the next event by adding date - now, and may miss it by a unit in the last
+// place. Events count as reached that are less than "surf/precision" away; one that lies further back is lost, and with
+// it all that would have come of it. The default, 1e-9, takes different times for equal, and is too little for dates
+// above 10^7.
 void thrum__platform_reach(double date)
 {
     static double reached;

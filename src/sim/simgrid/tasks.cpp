@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// The engine of tasks (sim/engine.h) on SimGrid: a memory node is a host, a channel a link, a way a route. A kernel is an
-// execution on the host of its worker's memory: of one core if it is a device, so that kernels share it, and of as many as it has
-// if it is a machine's memory. A copy is a communication between two hosts.
+// The engine of tasks (sim/engine.h) on SimGrid: a memory node is a host, a channel a link, a way a route. A kernel is
+// an execution on the host of its worker's memory: of one core if it is a device, so that kernels share it, and of as
+// many as it has if it is a machine's memory. A copy is a communication between two hosts.
 //
-// The simulator is an actor; `next` blocks it until something has ended. All activities are started by the kernel of SimGrid
-// ("maestro"), which then tells of their ends by a callback and does not wait to be asked: so what the simulator begins is
-// collected, and started when it blocks, which is at the same time of the clock.
+// The simulator is an actor; `next` blocks it until something has ended. All activities are started by the kernel of
+// SimGrid ("maestro"), which then tells of their ends by a callback and does not wait to be asked: so what the
+// simulator begins is collected, and started when it blocks, which is at the same time of the clock.
 //
-// SimGrid knows sharing and time; lines and latency are kept here. Lines, because it has no links that serve one after the other.
-// Latency, because its models of networks divide a link in proportion to the latency of the routes that cross it, and limit
-// rates by it, as TCP does: so links have none, and a timer comes before each communication.
+// SimGrid knows sharing and time; lines and latency are kept here. Lines, because it has no links that serve one after
+// the other. Latency, because its models of networks divide a link in proportion to the latency of the routes that
+// cross it, and limit rates by it, as TCP does: so links have none, and a timer comes before each communication.
 #include "sim/simgrid/module.h"
 #include "sim/simgrid/platform.h"
 
@@ -70,7 +70,7 @@ struct thrum__engine {
     double copies_until = 0;
 };
 
-// ---- What ends and starts: in the kernel of SimGrid ------------------------------------------------------------------
+// ---- What ends and starts: in the kernel of SimGrid -----------------------------------------------------------------
 
 static void start(thrum__engine *engine, Work *work);
 
@@ -261,7 +261,7 @@ static bool next_end(thrum__engine *engine, uint64_t *ticket)
     return true;
 }
 
-// ---- The platform ------------------------------------------------------------------------------------------------------
+// ---- The platform ---------------------------------------------------------------------------------------------------
 
 static void create_hosts(thrum__engine *engine, sg4::NetZone *zone)
 {
