@@ -30,6 +30,7 @@
 #include "exec/place.h"
 
 #include "base/alloc.h"
+#include "model/order.h"
 #include "sched/at_once.h"
 #include "sys/clock.h"
 #include "sys/stack.h"
@@ -62,6 +63,7 @@ enum { TIMED_EACH = 32 };                   /* of the times that a worker takes 
 enum { BATCHES_PER_CLOCK = 4 };
 enum { MAKE_WAY_NS = 200000 };
 enum { LONG_EACH_NS = 4000 };                   /* see goes_in_order; for each worker */
+enum { WAITERS_MOST = 32 };                     /* that turn_of counts */
 enum { SITTER_NS = 200000, SITTER_PACES = 32 }; /* longer jobs are for others */
 enum { BESIDE_PACES = 4 }; /* those that it runs at once are not longer than so many of the others' */
 /* Ready jobs for each of the others. Few where invariants are checked, so that tests see it change. */
@@ -272,14 +274,25 @@ static enum post_level level_of(const thrum__job *job)
     return priority > 0 ? POST_HIGH : priority < 0 ? POST_LOW : POST_NORMAL;
 }
 
+/* By insertion; but each that waits for it lets a job begin earlier, by one for each worker. In a program that goes
+ * step by step what begins the next step is the last one otherwise, and then nobody has anything else to do: so it
+ * begins when there is still enough of its own step. Where as many wait for each, it changes nothing. */
+static uint32_t turn_of(const thrum__job *job)
+{
+    uint32_t earlier = thrum__order_waiters(job, WAITERS_MOST) * (uint32_t)job->owner->ex->cpu.life.limit;
+    return thrum__job_number(job) - earlier;
+}
+
 /* With the strand that it holds. */
 static void post(thrum__job *job)
 {
     thrum_executor *ex = job->owner->ex;
     thrum__post *post = &thrum__job_rest_of(job)->post;
     int32_t pinned = thrum__job_worker(job);
-    *post = (thrum__post){.run = job->owner->run, .task = &job->task, .order = thrum__job_number(job)};
+    *post = (thrum__post){.run = job->owner->run, .task = &job->task};
     post->in_order = pinned < 0 && thrum__job_priority(job) == 0 && goes_in_order(post->run);
+    if (post->in_order)
+        post->order = turn_of(job);
     job->holds_strand = false;
     if (pinned >= 0)
         thrum__post_to(&ex->cpu, pinned, post);
@@ -800,6 +813,12 @@ static void leave_at_once(thrum__stream *stream, worker *w)
     }
 }
 
+/* Whoever inserts is about to wait where copies are put together, mostly, and whatever it is, all others wait for it. */
+static inline bool is_brief(const thrum__stream *stream, const thrum__job *job)
+{
+    return job->kind == THRUM__JOB_COMBINE || thrum__at_once_is_brief(&stream->at_once, job->codelet);
+}
+
 /* The job is in its handles' order already, as any other is, or will be if somebody asks: whoever inserts elsewhere
  * meanwhile waits for it. False: somebody else has to run it. If that is so because somebody has the place, jobs will
  * be behind each other there. */
@@ -807,7 +826,7 @@ bool thrum__stream_visit(thrum__stream *stream, const thrum__job *job, thrum__vi
 {
     if (!stream->alone)
         return visit_beside(stream, job, visit);
-    if (!thrum__at_once_is_brief(&stream->at_once, job->codelet))
+    if (!is_brief(stream, job))
         return false;
     worker *self = thrum__self, *w = enter_at_once(stream);
     stream->at_once.on = w != NULL;
@@ -843,10 +862,15 @@ void thrum__stream_end_visit(thrum__stream *stream, const thrum__visit *visit)
         leave_at_once(stream, w);
 }
 
+static inline bool may_run_at_once(const thrum__stream *stream, const thrum__job *job)
+{
+    return job->kind == THRUM__JOB_CODELET || (job->kind == THRUM__JOB_COMBINE && stream->alone);
+}
+
 bool thrum__stream_run(thrum__stream *stream, thrum__job *job)
 {
     thrum__visit visit;
-    if (job->kind != THRUM__JOB_CODELET || !thrum__stream_visit(stream, job, &visit))
+    if (!may_run_at_once(stream, job) || !thrum__stream_visit(stream, job, &visit))
         return false;
     job->task.fn.plain(job->task.arg);
     thrum__stream_end_visit(stream, &visit);
@@ -973,6 +997,11 @@ bool thrum__stream_lighten(thrum__stream *stream, uint32_t accesses, int inserti
 uint64_t thrum__stream_progress(const thrum__stream *stream)
 {
     return atomic_load_explicit(&stream->at_once.calls, memory_order_relaxed);
+}
+
+int64_t thrum__stream_known_ns(const thrum__stream *stream, const thrum_codelet *codelet)
+{
+    return thrum__at_once_ns(&stream->at_once, codelet);
 }
 
 int64_t thrum__stream_patience(const thrum__stream *stream)

@@ -74,6 +74,8 @@ void thrum__stream_caught_up(thrum__stream *stream, bool success);
  * up. */
 uint64_t thrum__stream_progress(const thrum__stream *stream);
 int64_t thrum__stream_patience(const thrum__stream *stream);
+/* How long a job of the codelet takes; 0: nobody knows. */
+int64_t thrum__stream_known_ns(const thrum__stream *stream, const thrum_codelet *codelet);
 /* The caller has waited for room. */
 void thrum__stream_waited(thrum__stream *stream);
 

@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "exec/inside.h"
 #include "exec/place.h"
+#include "front/fetch.h"
 #include "model/reduction.h"
 #include "sys/clock.h"
 
@@ -597,6 +598,7 @@ static __attribute__((noinline)) bool insert_fleeting(thrum_flow *flow, thrum__j
     if (!job || count > THRUM__PLAIN_MOST || !read_fleeting(flow->space, job, items, count, buffers))
         return false;
     fetch_beginnings(buffers, count);
+    thrum__fetch_ahead(flow->stream, job, codelet, buffers, (uint32_t)count);
     job_init(flow, job, THRUM__JOB_CODELET, (uint32_t)count);
     job->task.fn.plain = thrum__flow_run_plain;
     job->codelet = codelet;

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "exec/place.h"
+#include "front/fetch.h"
 #include "model/reduction.h"
 
 #include <string.h>
@@ -232,6 +233,7 @@ void thrum__flow_run_plain(void *arg)
     thrum_buffer buffers[THRUM__PLAIN_MOST];
     for (uint32_t i = 0; i < job->count; i++)
         buffers[i] = job->access[i].data->home;
+    thrum__fetch_ahead(thrum__flow_of(job)->stream, job, job->codelet, buffers, job->count);
     thrum__job_call(job, job->codelet->cpu, buffers);
     end_in_order(job);
 }

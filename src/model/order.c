@@ -251,6 +251,16 @@ void thrum__order_end(thrum__job *job, thrum__favour *lock, thrum__ready_fn *rea
     }
 }
 
+/* Acquire: with add_edge. Nothing leaves the list before the job has ended. */
+uint32_t thrum__order_waiters(const thrum__job *job, uint32_t most)
+{
+    uint32_t count = 0;
+    thrum__edge edge = atomic_load_explicit(&job->waiters, memory_order_acquire);
+    for (; edge && count < most; count++)
+        follow(&edge);
+    return count;
+}
+
 /* All members that have ended leave at once, so that long lists are gone through seldom. */
 static void forget_ended(thrum__access **at)
 {

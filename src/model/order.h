@@ -97,6 +97,9 @@ bool thrum__order_insert_plain(thrum__job *job, thrum__foreign_fn *foreign);
 typedef void thrum__ready_fn(thrum__job *job);
 void thrum__order_end(thrum__job *job, thrum__favour *lock, thrum__ready_fn *ready);
 
+/* How many wait for the job, which has not ended, by now: `most`, if there are more. */
+uint32_t thrum__order_waiters(const thrum__job *job, uint32_t most);
+
 /* Whether all that used the handle has ended, and nothing has to be combined. With the space's lock. */
 bool thrum__order_is_quiet(const thrum_data *data);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Long tasks of a flow that are ready begin in the order of their insertion, whatever made them ready and whoever runs
- * them.
+ * them; but those that many wait for begin earlier.
  */
 #include "test.h"
 
@@ -106,6 +106,46 @@ TEST(they_begin_as_they_were_inserted)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
+/* ---- What others wait for ---------------------------------------------------------------------------------------- */
+
+enum { READERS = 16, AWAITED = TASKS * 2 / 3 };
+
+static void look_on(const thrum_buffer *b, const void *arg)
+{
+    (void)b;
+    (void)arg;
+}
+
+static const thrum_codelet look_one = {.name = "look", .cpu = look_on};
+
+static void insert_with_readers_of_one(world *w)
+{
+    atomic_store(&gate, false);
+    atomic_store(&begun, 0);
+    assert_int_equal(thrum_insert(w->flow, &gate_one, THRUM_RW(w->shut)), 0);
+    for (int i = 0; i < TASKS; i++)
+        assert_int_equal(thrum_insert(w->flow, &long_one, THRUM_RW(w->data[i]), THRUM_R(w->shut), THRUM_ARG(i)), 0);
+    for (int i = 0; i < READERS; i++)
+        assert_int_equal(thrum_insert(w->flow, &look_one, THRUM_R(w->data[AWAITED])), 0);
+    atomic_store(&gate, true);
+    assert_int_equal(thrum_flow_wait(w->flow), 0);
+}
+
+TEST(what_many_wait_for_begins_earlier)
+{
+    thrum_executor *ex = thrum_executor_new(&(thrum_config){.workers = WORKERS});
+    world w;
+    use(&w, ex);
+    int tries = 0, earlier;
+    do {
+        insert_with_readers_of_one(&w);
+        earlier = AWAITED - position[AWAITED];
+    } while (earlier < READERS && ++tries < 5);
+    assert_in_range(earlier, READERS, AWAITED);
+    leave(&w);
+    assert_int_equal(thrum_executor_free(ex), 0);
+}
+
 /* ---- Beside others ----------------------------------------------------------------------------------------------- */
 
 typedef struct other {
@@ -165,6 +205,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_begin_as_they_were_inserted),
+        cmocka_unit_test(what_many_wait_for_begins_earlier),
         cmocka_unit_test(several_flows_and_a_graph_share_the_workers),
     };
     return RUN_TESTS(tests, 60);
