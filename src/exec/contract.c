@@ -116,7 +116,7 @@ placing *thrum__contract_check(place *pl, thrum_job *job)
     placing *p = *find(places, job);
     if (!p)
         snprintf(places->verdict, sizeof places->verdict,
-                 "policy '%s' gave %s a task that was never pushed, or has been popped before and has ended", name,
+                 "policy '%s' gave %s, a task that was never pushed, or has been popped before and has ended", name,
                  place_name(pl, text));
     else if (p->state != PLACING_QUEUED)
         snprintf(places->verdict, sizeof places->verdict, "policy '%s' popped task '%s' twice", name, p->shown.name);
