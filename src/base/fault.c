@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,6 +92,21 @@ void thrum__on_cancelled(thrum__cancelled_fn *fn)
     atomic_store_explicit(&on_cancelled, fn, memory_order_relaxed);
 }
 
+/* Stands for a sentence that there was no memory for. */
+static char unsaid[] = "";
+
+static void drop_text(char *text)
+{
+    if (text != unsaid)
+        thrum__free(text);
+}
+
+static void keep_text(thrum__root *root, const char *text)
+{
+    char *copy = thrum__copy_text(text);
+    drop_text(__atomic_exchange_n(&root->message, copy ? copy : unsaid, __ATOMIC_ACQ_REL));
+}
+
 /* Two tasks may fail at once: the exchange of `code` decides whose error it is, and only the winner writes `message`.
  * The release lets whoever reads the message (thrum__root_text) see its characters. For tasks that start `attention`
  * needs no order: one that starts a moment later than it could have known is one that had started. Those that wait are
@@ -99,17 +115,27 @@ void thrum__root_fail(thrum__root *root, int code, const char *text)
 {
     int32_t none = 0;
     if (__atomic_compare_exchange_n(&root->code, &none, code, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        thrum__free(__atomic_exchange_n(&root->message, thrum__copy_text(text), __ATOMIC_ACQ_REL));
+        keep_text(root, text);
     uint32_t before = __atomic_fetch_or(&root->attention, THRUM__CANCELLED, __ATOMIC_RELAXED);
     thrum__cancelled_fn *fn = atomic_load_explicit(&on_cancelled, memory_order_relaxed);
     if (fn && !thrum__is_cancelled(before))
         fn(root);
 }
 
+/* Whoever has set the code sets the sentence next, and waits for nobody in between: so it is waited for here, by those
+ * who look while others still run. */
+static const char *await_text(const thrum__root *root)
+{
+    const char *text;
+    while (!(text = __atomic_load_n(&root->message, __ATOMIC_ACQUIRE)) && thrum__root_code(root))
+        sched_yield();
+    return text;
+}
+
 const char *thrum__root_text(const thrum__root *root)
 {
-    const char *text = __atomic_load_n(&root->message, __ATOMIC_ACQUIRE);
-    if (text)
+    const char *text = await_text(root);
+    if (text && text != unsaid)
         return text;
     int code = thrum__root_code(root);
     return code ? thrum_error_text(code) : "";
@@ -117,7 +143,7 @@ const char *thrum__root_text(const thrum__root *root)
 
 void thrum__root_clear(thrum__root *root)
 {
-    thrum__free(root->message);
+    drop_text(root->message);
     root->message = NULL;
     root->code = 0;
     root->attention = 0;

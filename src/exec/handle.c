@@ -68,7 +68,7 @@ static bool may_keep(void)
 static void handle_free(thrum_handle *handle)
 {
     if (handle->object.root.message)
-        thrum__free(handle->object.root.message);
+        thrum__root_clear(&handle->object.root);
     handle->object.kind = 0;
     if (!may_keep()) {
         thrum__free(handle);
