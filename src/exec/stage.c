@@ -319,17 +319,19 @@ static void invalidate(thrum__places *places, replica *r)
     thrum__replica_is_oldest(places, r);
 }
 
+/* A job may have run to its end on a device that broke before this: then what it wrote is lost, and what others have is
+ * out of date all the same. */
 static void commit(thrum__places *places, const use *u)
 {
     replicas *r = u->data->replicas;
     int here = u->of->node;
-    if (thrum__is_broken(places->node[here].device))
-        return;
+    const device *d = places->node[here].device;
+    bool is_lost = thrum__is_broken(d);
     for (int number = 0; number < places->node_count; number++)
         if (number != here)
             invalidate(places, &r->of[number]);
-    r->of[here].state = THRUM_MODIFIED;
-    r->lost = NULL;
+    r->of[here].state = is_lost ? THRUM_INVALID : THRUM_MODIFIED;
+    r->lost = is_lost ? d : NULL;
     thrum__replicas_changed(places, r);
 }
 
