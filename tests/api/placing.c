@@ -104,6 +104,63 @@ TEST(a_policy_gives_tasks_to_processors)
     end(ex);
 }
 
+static atomic_int begun;
+static atomic_bool let_go;
+
+static void hold(const thrum_buffer *b, const void *arg)
+{
+    (void)b, (void)arg;
+    atomic_fetch_add(&begun, 1);
+    while (!atomic_load(&let_go))
+        sched_yield();
+}
+
+static void begin(const thrum_buffer *b, const void *arg)
+{
+    (void)b, (void)arg;
+    atomic_fetch_add(&begun, 1);
+}
+
+static bool on_worker_0(const thrum_place *place, const void *arg)
+{
+    (void)arg;
+    return place->worker == 0;
+}
+
+/* While worker 0 is busy, the other one comes by and takes what is behind the task, but not the task. */
+static void assert_is_for_worker_0(const thrum_codelet *codelet, thrum_item where)
+{
+    static const thrum_codelet holding = {.name = "holding", .cpu = hold}, other = {.name = "other", .cpu = fill};
+    thrum_executor *ex = executor_of("fifo", "cpu:2");
+    double x[N], one = 1;
+    thrum_data *data = thrum_data_vector(ex, x, N, sizeof x[0]);
+    thrum_flow *flow = thrum_flow_new(ex), *behind = thrum_flow_new(ex);
+    atomic_store(&begun, 0);
+    atomic_store(&let_go, false);
+    assert_int_equal(thrum_insert(flow, &holding, THRUM_ON_WORKER(0)), 0);
+    while (atomic_load(&begun) == 0)
+        sched_yield();
+    assert_int_equal(thrum_insert(flow, codelet, where), 0);
+    assert_int_equal(thrum_insert(behind, &other, THRUM_W(data), THRUM_ARG(one)), 0);
+    assert_flow(behind);
+    assert_int_equal(atomic_load(&begun), 1);
+    atomic_store(&let_go, true);
+    assert_flow(flow);
+    assert_int_equal(atomic_load(&begun), 2);
+    assert_int_equal(thrum_data_unregister(data), 0);
+    thrum_flow_free(flow);
+    thrum_flow_free(behind);
+    end(ex);
+}
+
+TEST(a_task_waits_for_the_worker_that_it_is_for)
+{
+    static const thrum_codelet anywhere = {.name = "anywhere", .cpu = begin},
+                               picky = {.name = "picky", .cpu = begin, .can_run = on_worker_0};
+    assert_is_for_worker_0(&anywhere, THRUM_ON_WORKER(0));
+    assert_is_for_worker_0(&picky, THRUM_NONE);
+}
+
 TEST(data_goes_to_a_device_and_comes_back)
 {
     thrum_executor *ex = executor_of("fifo", "cpu:1,emu:1");
@@ -581,6 +638,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_policy_gives_tasks_to_processors),
+        cmocka_unit_test(a_task_waits_for_the_worker_that_it_is_for),
         cmocka_unit_test(what_is_on_its_way_to_a_node_counts_as_there),
         cmocka_unit_test(data_goes_to_a_device_and_comes_back),
         cmocka_unit_test(results_stay_on_a_device_while_nobody_else_wants_them),

@@ -131,6 +131,12 @@ static thrum_job *pop_again(void *state, const thrum_world *world, int worker)
     return s->given = pop_any(state, world, worker);
 }
 
+static thrum_job *pop_once(void *state, const thrum_world *world, int worker)
+{
+    stack *s = state;
+    return s->given ? NULL : (s->given = pop_any(state, world, worker));
+}
+
 static thrum_job *pop_nothing(void *state, const thrum_world *world, int worker)
 {
     (void)state;
@@ -153,6 +159,7 @@ static const thrum_policy wrong_policies[] = {
     {.name = "test-misfit", .state_bytes = sizeof(stack), .push = push_and_wake, .pop = pop_any},
     {.name = "test-keeper", .state_bytes = sizeof(stack), .push = push_and_wake, .pop = pop_nothing},
     {.name = "test-quiet-keeper", .state_bytes = sizeof(stack), .push = push_quietly, .pop = pop_nothing},
+    {.name = "test-once", .state_bytes = sizeof(stack), .push = push_and_wake, .pop = pop_once},
     {.name = "test-stranger", .state_bytes = sizeof(stack), .push = push_and_wake, .pop = pop_stranger},
     {.name = "test-quiet", .state_bytes = sizeof(stack), .push = push_quietly, .pop = pop_if_it_can},
     {.name = "test-stack", .state_bytes = sizeof(stack), .push = push_and_wake, .pop = pop_if_it_can},
@@ -178,15 +185,24 @@ static int run_tasks(thrum_executor *ex, const thrum_codelet *codelet, int tasks
     return err;
 }
 
+/* A flow with a task that some worker is in the middle of until it is let go. */
+static thrum_flow *held_worker(thrum_executor *ex)
+{
+    thrum_flow *flow = thrum_flow_new(ex);
+    atomic_store(&held, 0);
+    atomic_store(&let_go, false);
+    assert_int_equal(thrum_insert(flow, &holding, THRUM_NONE), 0);
+    while (atomic_load(&held) == 0)
+        sched_yield();
+    return flow;
+}
+
 /* What one worker is in the middle of is given to the other. Others fail; the task itself does not, for one worker had
  * it by right. */
 TEST(a_policy_that_pops_a_task_twice_fails_the_run)
 {
     thrum_executor *ex = executor_of("test-twice", "cpu:2");
-    thrum_flow *flow = thrum_flow_new(ex);
-    assert_int_equal(thrum_insert(flow, &holding, THRUM_NONE), 0);
-    while (atomic_load(&held) == 0)
-        sched_yield();
+    thrum_flow *flow = held_worker(ex);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(run_tasks(ex, &inc, 5), THRUM_EPOLICY);
         assert_string_equal(thrum_message(NULL), "policy 'test-twice' popped task 'holding' twice");
@@ -220,6 +236,22 @@ TEST(a_policy_that_keeps_tasks_fails_the_run)
     ex = executor_of("test-quiet-keeper", "cpu:1,emu:1");
     assert_int_equal(run_tasks(ex, &inc, 1), THRUM_EPOLICY);
     assert_message("policy 'test-quiet-keeper' keeps 1 task, the first 'inc', and gives it to no worker");
+    end(ex);
+}
+
+/* They become ready while the only worker is busy, so all are there when it asks. */
+TEST(the_first_of_the_tasks_that_a_policy_keeps_is_named)
+{
+    thrum_executor *ex = executor_of("test-once", "cpu:1");
+    thrum_flow *flow = held_worker(ex);
+    thrum_insert(flow, &look_any, THRUM_NAME("first"));
+    thrum_insert(flow, &look_any, THRUM_NAME("second"));
+    thrum_insert(flow, &look_any, THRUM_NAME("third"));
+    atomic_store(&let_go, true);
+    assert_int_equal(thrum_flow_wait(flow), THRUM_EPOLICY);
+    assert_string_equal(thrum_message(NULL),
+                        "policy 'test-once' keeps 3 tasks, the first 'first', and gives them to no worker");
+    thrum_flow_free(flow);
     end(ex);
 }
 
@@ -437,6 +469,7 @@ int main(void)
         cmocka_unit_test(a_policy_that_pops_a_task_twice_fails_the_run),
         cmocka_unit_test(a_policy_that_pops_for_a_worker_that_cannot_run_it_fails_the_run),
         cmocka_unit_test(a_policy_that_keeps_tasks_fails_the_run),
+        cmocka_unit_test(the_first_of_the_tasks_that_a_policy_keeps_is_named),
         cmocka_unit_test(a_policy_that_gives_what_was_never_pushed_fails_the_run),
         cmocka_unit_test(a_policy_that_wakes_nobody_is_asked_all_the_same),
         cmocka_unit_test(a_policy_of_a_users_own_is_found_by_its_name),
