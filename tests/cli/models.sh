@@ -4,12 +4,13 @@
 . "$THRUM_SOURCE/tests/cli/expect.bash"
 
 expect 0 info
-for policy in steal fifo prio random ws lws dmda dmdas; do
+for policy in steal fifo prio random ws lws dmda dmdas heteroprio laheteroprio; do
     grep -Eq "^  $policy +[a-z]" "$folder/output" || trouble "the policy $policy is not listed"
 done
 expect 0 info --json
 says '"policies": ['
 says '"name": "dmdas"'
+says '"name": "laheteroprio"'
 
 export THRUM_MODELS=off
 expect 0 info --models
