@@ -46,7 +46,8 @@ TEST(an_unknown_name_gets_a_sentence_with_those_that_there_are)
 {
     assert_null(thrum_policy_find("dmad"));
     assert_contains(thrum_message(NULL), "there is no policy 'dmad'");
-    assert_contains(thrum_message(NULL), "fifo, prio, random, ws, lws, dmda, dmdas");
+    assert_contains(thrum_message(NULL),
+                    "there are: fifo, prio, random, ws, lws, dmda, dmdas, heteroprio, laheteroprio");
     assert_contains(thrum_message(NULL), "'/'");
     assert_null(thrum_policy_find(NULL));
     assert_contains(thrum_message(NULL), "NULL");

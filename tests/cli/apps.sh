@@ -12,6 +12,22 @@ policies=$(sed -n '/^  policy /,/^$/s/^  \([a-z]*\) .*/\1/p' "$folder/info" | gr
 
 number() { sed -n "s/^  \"$1\": \([0-9]*\),*$/\1/p" "$folder/output"; } # of the JSON object itself
 is_right() { grep -q "^check *ok: " "$folder/output" || trouble "the check does not say ok"; }
+# The error says which device failed, and when.
+complains_of_device() { # complains_of_device KERNEL
+    grep -q "^thrum $app: .*emu [0-9] has failed, at its kernel number $1, as its setting fail says" "$folder/errors" ||
+        trouble "the error does not say which device has failed"
+}
+is_right_or_complains_of_device() { # is_right_or_complains_of_device KERNEL ARGUMENT...
+    local kernel=$1 code=0
+    shift
+    last=$*
+    "$thrum" "$@" >"$folder/output" 2>"$folder/errors" || code=$?
+    case $code in
+    0) is_right ;;
+    1) complains_of_device "$kernel" ;;
+    *) trouble "exit code $code, not 0 or 1" ;;
+    esac
+}
 
 # What each application is given, and a memory that holds the data of one task but not much more.
 small_cholesky="--n 150 --tile 32" memory_cholesky=40KB
@@ -100,9 +116,16 @@ for app in $apps; do
     complains "cannot be written: No such file"
     expect 1 $app ${!small} --devices emu:1 --memory 64B
     complains "thrum $app: "
-    # So is a device that breaks.
+    # So is a device that breaks, at its first kernel and in mid-run.
     expect 1 $app ${!small} --devices "cpu:1,emu:1;fail=1" --policy random --repeat 20
-    complains "thrum $app: "
+    complains_of_device 1
+    expect 1 $app ${!small} --devices "cpu:1,emu:2;fail=9" --memory ${!memory} --device-only --repeat 5
+    complains_of_device 9
+    for policy in $policies; do
+        [ $policy = steal ] || is_right_or_complains_of_device 9 $app ${!small} --devices "cpu:1,emu:2;fail=9" --policy $policy
+    done
+    expect 0 $app ${!small} --policy "$build/tests/plugins/plugin_good.so" --devices cpu:1,emu:2 # of a user's own
+    is_right
 done
 
 # Kernels alone, for calibration.
