@@ -48,9 +48,9 @@ enum thrum_error {
 THRUM_API const char *thrum_error_name(int code);
 THRUM_API const char *thrum_error_text(int code);
 
-/* The sentence of the first error of a graph, a handle or an executor; of NULL, of the last failed call of the calling
- * thread. Empty where there was none. Valid until the object is freed or fails again; with NULL until the thread's next
- * failing call. */
+/* The sentence of the first error of a graph, a flow, a handle or an executor; of NULL, of the last failed call of the
+ * calling thread. Empty where there was none; a flow has that of a task once a wait has returned it. Valid until the
+ * object is freed or fails again; with NULL until the thread's next failing call. */
 THRUM_API const char *thrum_message(const void *object);
 
 /* Called in a task: the task's run (or, in a spawned task, the scope it descends from) has failed. `code` is the
