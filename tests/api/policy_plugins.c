@@ -268,6 +268,41 @@ TEST(a_library_that_gives_a_task_to_who_cannot_run_it_fails_the_run)
                         "run it");
 }
 
+/* ---- Graphs ------------------------------------------------------------------------------------------------------ */
+
+/* One task after the other increments the same. */
+static void assert_graph(const char *plugin, int expected, const char *sentence)
+{
+    enum { TASKS = 6 };
+    static uint32_t x[N];
+    thrum_executor *ex = executor_with(plugin, and_devices);
+    thrum_data *data = thrum_data_vector(ex, x, N, sizeof x[0]);
+    thrum_graph *graph = thrum_graph_new("increments");
+    thrum_task *task[TASKS];
+    for (int i = 0; i < TASKS; i++) {
+        task[i] = thrum_codelet_task(graph, &inc, THRUM_RW(data));
+        if (i > 0)
+            thrum_precede(task[i - 1], task[i]);
+    }
+    memset(x, 0, sizeof x);
+    for (int run = 0; run < 3; run++) {
+        assert_int_equal(thrum_run(ex, graph), expected);
+        if (expected)
+            assert_string_equal(thrum_message(graph), sentence);
+    }
+    thrum_graph_free(graph);
+    assert_int_equal(thrum_data_unregister(data), 0);
+    assert_int_equal(x[N - 1], expected ? 0 : 3 * TASKS); /* three runs */
+    end(ex);
+}
+
+TEST(tasks_of_graphs_go_through_a_library_too)
+{
+    assert_graph("good", 0, NULL);
+    assert_graph("asleep", 0, NULL);
+    assert_graph("never", THRUM_EPOLICY, "policy 'never' keeps 1 task, the first 'inc', and gives it to no worker");
+}
+
 /* ---- Settings ---------------------------------------------------------------------------------------------------- */
 
 static void keep_depth(void *arg, const char *key, double value)
@@ -315,6 +350,7 @@ int main(void)
         cmocka_unit_test(a_library_that_never_gives_a_task_fails_the_run),
         cmocka_unit_test(a_library_that_gives_what_was_never_pushed_fails_the_run),
         cmocka_unit_test(a_library_that_gives_a_task_to_who_cannot_run_it_fails_the_run),
+        cmocka_unit_test(tasks_of_graphs_go_through_a_library_too),
         cmocka_unit_test(settings_behind_a_path_are_the_librarys),
         cmocka_unit_test(wrong_settings_behind_a_path_are_refused),
     };

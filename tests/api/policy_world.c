@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a policy is told of the real machine: who can run a task, where its data is, and how long that would take to come.
+ * What a policy is told of the real machine: who can run a task, where its data is, and how long that would take to
+ * come.
  */
 #include "test.h"
 
