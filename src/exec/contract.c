@@ -10,6 +10,8 @@
  * When does a policy keep jobs? When some are queued, none is in hand, and all places are idle. Since a policy may have
  * woken the wrong one, all places are then called once more. If again nobody gets one and none has been pushed since,
  * it is so. Whoever makes this state true looks for it: the last place that becomes idle, and a push that wakes nobody.
+ * A place is not idle while a kernel of its waits for others, and may pop again when that ends: so a policy that keeps
+ * just what such a kernel waits for is not found out.
  */
 #include "exec/place_int.h"
 

@@ -6,6 +6,7 @@
  * has the content; a new handle's content counts as written at home. How states change:
  *
  *   a job that wrote has run    its node MODIFIED, all others INVALID                     stage.c
+ *                               (its device broke meanwhile: that too, and `lost`)
  *   a transfer has ended        both ends SHARED                                          transfer.c
  *   thrown out                  INVALID, unless the only one: then a transfer home first   memory.c
  *   its device broke            INVALID; `lost` if it was the only one                    broken.c
