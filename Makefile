@@ -53,7 +53,7 @@ help:
 	@echo "make setup      install the Debian packages that are missing"
 	@echo "make run        set up, build and write the tour of what thrum does to out/tour.html"
 	@echo "make test       set up and run everything that must hold (scripts/test), about 16 minutes"
-	@echo "make test-long  stress with invariants on, 10 minutes (STRESS_SECONDS, STRESS_SEED)"
+	@echo "make test-long  stress with invariants on, 10 minutes (STRESS_SECONDS, STRESS_FIRST, STRESS_SEED)"
 	@echo "make bench      compare with other runtimes (ARGS=... is handed to thrum bench)"
 	@echo "make install    install to PREFIX ($(PREFIX)), below DESTDIR if given"
 	@echo "make format     lay out the sources with clang-format"

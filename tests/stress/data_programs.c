@@ -10,6 +10,8 @@
 
 static struct stress stress;
 
+enum { PROGRAMS_LEAST = 2000 }; /* of each test, where no sanitizer slows them down: five seconds or so */
+
 static const thrum_config stealing[] = {
     {.threadless = true},
     {.workers = 1},
@@ -119,6 +121,7 @@ static void all_trials(struct setting *settings, size_t count, struct sums *sums
     }
     sums->programs = course.round;
     stress_report(&course, "programs");
+    assert_true(course.round >= stress.least);
 }
 
 TEST(random_programs_compute_what_the_oracle_says_where_workers_steal)
@@ -162,5 +165,6 @@ int main(int argc, char **argv)
     };
     setenv("THRUM_MODELS", "off", 1); /* every shape would be kept */
     stress = stress_begin(argv[0], 4);
+    stress_insist(&stress, PROGRAMS_LEAST);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * How long a stress test runs and with which seeds, from the environment:
  *
  *     STRESS_SECONDS  how long each test goes on; fractions are allowed
+ *     STRESS_FIRST    the first seed, 0 if it is not set; the others follow
  *     STRESS_SEED     only this seed: replays a failure
  *     STRESS_ROUNDS   at most so many rounds; with STRESS_SEED, how often the seed is tried
  *     STRESS_PATIENCE seconds that a round may take before it hangs; 0: as long as it likes
@@ -24,8 +25,10 @@ struct stress {
     double seconds;      /* for each test */
     uint64_t first_seed;
     uint64_t rounds;
+    uint64_t least;    /* rounds that a test has, however long they take */
     uint64_t patience; /* seconds */
     bool one_seed;     /* replaying: every round has the first seed */
+    bool told;         /* the environment says how long, or which seed */
 };
 
 /* The course of one test: while (stress_next(&course)) try course.seed. */
@@ -80,12 +83,22 @@ static inline struct stress stress_begin(const char *program, double default_sec
     struct stress stress = {.program = program, .seconds = default_seconds, .rounds = UINT64_MAX, .patience = 60};
     bool timed = stress_read_seconds(&stress.seconds);
     bool counted = stress_read_number("STRESS_ROUNDS", &stress.rounds);
+    stress_read_number("STRESS_FIRST", &stress.first_seed);
     stress.one_seed = stress_read_number("STRESS_SEED", &stress.first_seed);
+    stress.told = timed || counted || stress.one_seed;
     if (stress.one_seed && !counted && !timed)
         stress.rounds = 1000;
     stress_read_number("STRESS_PATIENCE", &stress.patience);
     watchdog_start((unsigned)stress.patience);
     return stress;
+}
+
+/* Each test is to have so many rounds, also if they take longer than its seconds. Not where the environment says
+ * otherwise, and not with a sanitizer, under which they take too long. */
+static inline void stress_insist(struct stress *stress, uint64_t rounds)
+{
+    if (!stress->told && !SANITIZED_THREAD && !SANITIZED_ADDRESS)
+        stress->least = rounds;
 }
 
 static inline struct stress_course stress_course(const struct stress *stress)
@@ -115,7 +128,8 @@ static inline bool stress_next(struct stress_course *course)
 {
     double now = stress_now();
     stress_say_alive(course, now);
-    if (course->round == course->stress->rounds || (course->round && now > course->deadline))
+    bool late = course->round && course->round >= course->stress->least && now > course->deadline;
+    if (late || course->round == course->stress->rounds)
         return false;
     course->seed = course->stress->first_seed + (course->stress->one_seed ? 0 : course->round);
     course->round++;
