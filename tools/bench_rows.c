@@ -119,6 +119,8 @@ const struct bench_row bench_rows[] = {
     {DATA, "redux-histogram", "ns", OF_SEQUENTIAL, 1.05, 0, "a histogram of 16 M numbers in 64 tasks by REDUX"},
     {DATA, "commute-histogram", "ns", OF_SEQUENTIAL, 1.05, 0,
      "the same, each block counted into one of four copies of the bins by COMMUTE"},
+    {DATA, "rw-histogram", "ns", NO_LIMIT, 0, 0,
+     "the same by RW, one task after the other: what REDUX and COMMUTE gain"},
     {DATA, "policy-fifo", "ns", NO_LIMIT, 0, COSTS | THRUM_ONLY,
      "what the policy takes to push and pop a job, with 10 buckets, 24 workers and 5 memory nodes"},
     {DATA, "policy-dmda", "ns", NO_LIMIT, 0, COSTS | THRUM_ONLY, "the same of dmda"},

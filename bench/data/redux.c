@@ -107,6 +107,7 @@ static bench_work works[] = {
     {"redux-dot", REDUX_DOT, open_redux, pass_redux, close_redux, NULL},
     {"redux-histogram", REDUX_HISTOGRAM, open_redux, pass_redux, close_redux, NULL},
     {"commute-histogram", REDUX_COMMUTE, open_redux, pass_redux, close_redux, NULL},
+    {"rw-histogram", REDUX_RW, open_redux, pass_redux, close_redux, NULL},
 };
 
 BENCH_WORKS(works)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * A dot product and a histogram in blocks: by flows whose tasks reduce or commute (redux_thrum.c), and by a loop with a
- * private copy for each worker, as one would write it by hand (redux_hand.c). redux.c makes the data, checks and times;
- * the kernels are the same for both. All numbers are small integers, so that sums do not depend on the order.
+ * A dot product and a histogram in blocks: by flows whose tasks reduce or commute, or change the result one after the
+ * other, which is what those two are measured against (redux_thrum.c); and by a loop with a private copy for each
+ * worker, as one would write it by hand (redux_hand.c). redux.c makes the data, checks and times; the kernels are the
+ * same for both. All numbers are small integers, so that sums do not depend on the order.
  */
 #ifndef BENCH_REDUX_H
 #define BENCH_REDUX_H
 
 #include "../common/runner.h"
 
-enum { REDUX_DOT, REDUX_HISTOGRAM, REDUX_COMMUTE };
+enum { REDUX_DOT, REDUX_HISTOGRAM, REDUX_COMMUTE, REDUX_RW };
 enum { REDUX_BLOCK = 1 << 14, REDUX_COUNT = 1 << 22 }; /* of the dot product: elements of a block, and of all of them */
 enum { REDUX_KEYS = 1 << 18, REDUX_KEY_COUNT = 1 << 24 }; /* of histograms likewise */
 enum { REDUX_BINS = 4096, REDUX_COPIES = 4 };

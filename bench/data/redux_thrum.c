@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * By flows. The dot product and the histogram reduce; the tasks of the other histogram commute on some copies of the
- * bins, block by block in turn, and the copies are added up.
+ * By flows. The dot product and the histogram reduce; the tasks of the second histogram commute on some copies of the
+ * bins, block by block in turn, and the copies are added up; those of the third read and write the bins.
  */
 #include "redux.h"
 #include "thrum_flow.h"
@@ -61,14 +61,15 @@ static const thrum_codelet add_bins = {.name = "add-bins", .cpu = run_add_bins};
 
 /* ---- Flows ------------------------------------------------------------------------------------------------------- */
 
-static int insert_reducers(redux_runtime *t)
+static int insert_on_result(redux_runtime *t)
 {
+    enum thrum_mode mode = t->r->variant == REDUX_RW ? THRUM_MODE_RW : THRUM_MODE_REDUX;
     int failed = thrum_insert(t->flow, &clear, THRUM_W(t->result));
     for (size_t i = 0; i < t->r->blocks; i++) {
         if (t->r->variant == REDUX_DOT)
-            failed |= thrum_insert(t->flow, &dot, THRUM_R(t->x[i]), THRUM_R(t->y[i]), THRUM_REDUX(t->result));
+            failed |= thrum_insert(t->flow, &dot, THRUM_R(t->x[i]), THRUM_R(t->y[i]), THRUM_ACCESS(mode, t->result));
         else
-            failed |= thrum_insert(t->flow, &count, THRUM_R(t->x[i]), THRUM_REDUX(t->result));
+            failed |= thrum_insert(t->flow, &count, THRUM_R(t->x[i]), THRUM_ACCESS(mode, t->result));
     }
     return failed;
 }
@@ -87,7 +88,7 @@ static int insert_commuters(redux_runtime *t)
 
 void redux_run(redux_runtime *t)
 {
-    int failed = t->r->variant == REDUX_COMMUTE ? insert_commuters(t) : insert_reducers(t);
+    int failed = t->r->variant == REDUX_COMMUTE ? insert_commuters(t) : insert_on_result(t);
     if (thrum_flow_wait(t->flow) != 0 || failed)
         bench_bad("the flow has failed: %s", thrum_message(NULL));
 }

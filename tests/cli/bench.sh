@@ -10,6 +10,7 @@ for row in 'create +base' 'condition +control' 'iterate +control' 'sort +control
     'scan +control' 'pipeline +control' 'corun-1 +control' 'corun-4 +control' 'loop-stat +loops' 'loop-gss +loops' \
     'loop-ss +loops' 'ramp-up-fac2 +loops' 'ramp-one-awf-c +loops' 'auto-uniform +loops' 'auto-change +loops' \
     'insert-1 +data' 'insert-8 +data' 'cholesky-256 +data' 'cholesky-32 +data' 'replay +data' \
+    'redux-dot +data' 'redux-histogram +data' 'commute-histogram +data' 'rw-histogram +data' \
     'policy-fifo +data' 'policy-laheteroprio +data'; do
     grep -qE "^$row " output || trouble "no row of the list is like: $row"
 done
@@ -27,9 +28,11 @@ if [ -x "$build/bench/bench-thrum" ]; then
     says '"limit_of":"ratio","peer_limits":{"oneTBB":0.5,"libgomp":0.5,"libomp":0.125}'
     says '"unit":"of-bound"'
     # Peers are optional: what is here must have worked, or the exit code were not 0.
-    expect 0 bench insert-3 cholesky-128 policy --quick --passes 1 --workers 2 --json --out samples
+    expect 0 bench insert-3 cholesky-128 rw-histogram policy --quick --passes 1 --workers 2 --json --out samples
     says '"work":"insert-3","workers":2,"unit":"ns"'
     says '"peer_limits":{"libgomp":1.0,"StarPU":0.15,"StarPU-dmda":0.15}'
+    grep -qE '"work":"rw-histogram","workers":2,.*"thrum":[0-9.]+,.*"sequential":[0-9.]+' output ||
+        trouble "there are no numbers of rw-histogram"
     grep -qE '"gflops":\{.*"sequential":[0-9.]+[,}]' output || trouble "there is no rate of sequential code"
     grep -q '"loop-gss"' samples/*.json || trouble "the samples are not kept"
 fi
