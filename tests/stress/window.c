@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Endless flows need bounded memory: so many tasks through a small window leave the process as large as a few of them
- * do. Ten million where workers steal, which is a second's work; less where a task costs more. STRESS_TASKS says another
- * number for all, of which those with devices get a tenth: a copy takes as long as ten tasks.
+ * do. Ten million where workers steal, which is a second's work; less where a task costs more. STRESS_TASKS says
+ * another number for all, of which those with devices get a tenth: a copy takes as long as ten tasks.
  */
 #include "test.h"
 
