@@ -74,12 +74,20 @@ static int save(const struct bench *b)
     return saved ? TOOL_GO_ON : tool_fail(BENCH, "the samples cannot be written to %s: %s", b->path, strerror(errno));
 }
 
+/* Two runs may begin in the same second: then the second one's has a number. */
+static void name_file(struct bench *b, const char *stamp)
+{
+    snprintf(b->path, sizeof b->path, "%s/%s.json", b->out, stamp);
+    for (int number = 2; number < 100 && access(b->path, F_OK) == 0; number++)
+        snprintf(b->path, sizeof b->path, "%s/%s-%d.json", b->out, stamp, number);
+}
+
 int bench_open_record(struct bench *b)
 {
     char stamp[32];
     time_t now = time(NULL);
     strftime(stamp, sizeof stamp, "%Y-%m-%dT%H-%M-%SZ", gmtime(&now));
-    snprintf(b->path, sizeof b->path, "%s/%s.json", b->out, stamp);
+    name_file(b, stamp);
     tool_make_folders(b->path); /* or else it cannot be saved, and that is said */
     b->record = heading_json(b, stamp);
     return b->record ? save(b) : tool_fail(BENCH, "no memory for the samples.");

@@ -35,6 +35,7 @@ if [ -x "$build/bench/bench-thrum" ]; then
         trouble "there are no numbers of rw-histogram"
     grep -qE '"gflops":\{.*"sequential":[0-9.]+[,}]' output || trouble "there is no rate of sequential code"
     grep -q '"loop-gss"' samples/*.json || trouble "the samples are not kept"
+    [ "$(find samples -name '*.json' | wc -l)" -eq 2 ] || trouble "two runs have not left two files"
 fi
 
 verdict
