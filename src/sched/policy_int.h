@@ -16,7 +16,8 @@ typedef struct thrum__ws {
     thrum__list *queues; /* by worker: the newest of its own first, what others brought behind */
     int *victims; /* of worker w the others, nearest first, from w * (workers - 1) on; NULL: from a random one on */
     thrum__idlers idlers;
-    int next; /* where a job goes that nobody's worker made ready */
+    int next;                /* where a job goes that nobody's worker made ready */
+    uint64_t steals, wasted; /* jobs from another's queue; looks into all of them that found nothing */
 } thrum__ws;
 
 int thrum__ws_begin(void *state, const thrum_world *world);
@@ -24,6 +25,7 @@ void thrum__ws_end(void *state, const thrum_world *world);
 void thrum__ws_push(void *state, const thrum_world *world, thrum_job *job, int from);
 thrum_job *thrum__ws_pop(void *state, const thrum_world *world, int worker);
 void thrum__ws_done(void *state, const thrum_world *world, const thrum_job *job, int worker, double seconds);
+void thrum__ws_report(const void *state, const thrum_world *world, thrum_report_fn *tell, void *arg);
 
 /* ---- dmda and dmdas: policy_dmda.c ------------------------------------------------------------------------------- */
 

@@ -63,4 +63,5 @@ const thrum_policy thrum__policy_lws = {
     .push = thrum__ws_push,
     .pop = thrum__ws_pop,
     .done = thrum__ws_done,
+    .report = thrum__ws_report,
 };

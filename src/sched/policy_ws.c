@@ -83,8 +83,11 @@ thrum_job *thrum__ws_pop(void *state, const thrum_world *world, int worker)
     thrum__ws *ws = state;
     thrum__list *from = &ws->queues[worker];
     thrum_job *job = from->first; /* a worker can run all that is in its own queue */
-    if (!job)
+    if (!job) {
         job = steal(ws, world, worker, &from);
+        ws->steals += job != NULL;
+        ws->wasted += !job && world->workers > 1;
+    }
     thrum__idlers_popped(&ws->idlers, worker, job);
     if (!job)
         return NULL;
@@ -100,6 +103,14 @@ void thrum__ws_done(void *state, const thrum_world *world, const thrum_job *job,
     thrum__idlers_done(&((thrum__ws *)state)->idlers, worker);
 }
 
+void thrum__ws_report(const void *state, const thrum_world *world, thrum_report_fn *tell, void *arg)
+{
+    const thrum__ws *ws = state;
+    (void)world;
+    tell(arg, "steals", (double)ws->steals);
+    tell(arg, "wasted_steals", (double)ws->wasted);
+}
+
 const thrum_policy thrum__policy_ws = {
     .name = "ws",
     .about = "a queue for each worker, newest first; thieves take the oldest of a random other",
@@ -109,4 +120,5 @@ const thrum_policy thrum__policy_ws = {
     .push = thrum__ws_push,
     .pop = thrum__ws_pop,
     .done = thrum__ws_done,
+    .report = thrum__ws_report,
 };

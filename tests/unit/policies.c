@@ -326,6 +326,37 @@ TEST(lws_steals_from_its_own_node_first_then_over_the_quickest_links)
     fake_end(&fake);
 }
 
+static void keep_count(void *arg, const char *key, double value)
+{
+    double *counts = arg;
+    if (strcmp(key, "steals") == 0)
+        counts[0] = value;
+    if (strcmp(key, "wasted_steals") == 0)
+        counts[1] = value;
+}
+
+TEST(ws_and_lws_count_what_they_steal_and_how_often_they_try_in_vain)
+{
+    static const char *const stealing[] = {"ws", "lws"};
+    for (size_t p = 0; p < COUNT_OF(stealing); p++) {
+        fake_world fake;
+        fake_begin(&fake, thrum_policy_find(stealing[p]), 3, 0, 1);
+        fake_job jobs[3];
+        double counts[2] = {-1, -1};
+        for (int i = 0; i < 3; i++) {
+            jobs[i] = fake_job_of(&fake_cpu, 0, 1);
+            fake_push(&fake, &jobs[i], 0);
+        }
+        assert_non_null(fake_pop(&fake, 0)); /* its own */
+        assert_non_null(fake_pop(&fake, 1));
+        assert_non_null(fake_pop(&fake, 2));
+        assert_null(fake_pop(&fake, 1));
+        fake.policy->report(fake.state, &fake.world, keep_count, counts);
+        assert_true(counts[0] == 2 && counts[1] == 1);
+        fake_end(&fake);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,6 +371,7 @@ int main(void)
         cmocka_unit_test(ws_takes_its_own_newest_then_what_others_brought_and_thieves_the_last_of_these),
         cmocka_unit_test(ws_gives_a_job_from_elsewhere_to_an_idle_worker),
         cmocka_unit_test(lws_steals_from_its_own_node_first_then_over_the_quickest_links),
+        cmocka_unit_test(ws_and_lws_count_what_they_steal_and_how_often_they_try_in_vain),
     };
     return RUN_TESTS(tests, 60);
 }
