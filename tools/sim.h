@@ -15,7 +15,7 @@
 
 /* What the command line says. A text that can be a list has its values with '+' between. */
 struct sim_request {
-    const char *machine, *gpus, *cores, *set;                          /* lists, but for the last */
+    const char *machine, *gpus, *cores, *set;                          /* lists: machine, gpus */
     const char *app, *n, *tile, *steps, *on_device, *workload, *shape; /* lists: app, n, tile */
     const char *policy, *formula, *l;                                  /* lists */
     const char *seed, *runs, *ahead, *engine;
@@ -39,8 +39,6 @@ struct sim_work {
     thrum_workload_size size;
 };
 
-enum { SIM_NUMBERS = 96, SIM_KEY = 56 };
-
 /* A simulation, and what came out. */
 struct sim_row {
     const struct sim_machine *machine;
@@ -50,11 +48,12 @@ struct sim_row {
     int error; /* and */
     char *sentence;
     thrum_sim_result *result;
-    int number_count; /* what the policy has counted */
+    size_t number_count, number_room; /* what the policy has counted */
     struct sim_number {
-        char key[SIM_KEY];
+        char *key;
         double value;
-    } numbers[SIM_NUMBERS];
+    } * numbers;
+    bool number_lost; /* there was no memory for it */
 };
 
 struct sim_plan {
@@ -73,14 +72,27 @@ void sim_plan_drop(struct sim_plan *plan);
 
 /* ---- sim_rows.c -------------------------------------------------------------------------------------------------- */
 
-/* Simulates all rows, spread over the cores, with a bar on standard error if that is a terminal. How many failed. */
+/* Simulates all rows, spread over the cores, with a bar on standard error if that is a terminal. How many failed; each
+ * of them has a sentence, if there was memory for it. */
 size_t sim_rows_run(struct sim_plan *plan);
 
 /* The policy's number with this key; NAN: there is none. */
 double sim_row_number(const struct sim_row *row, const char *key);
 
-/* Its policy is the executor's own work stealing. */
+/* Its policy is the executor's own work stealing; and that has broken its rule about who searches, or tried in vain
+ * more often than theory allows, which was an error. */
 bool sim_row_steals(const struct sim_row *row);
+bool sim_row_broke_rule(const struct sim_row *row);
+
+/* Tasks that workers have taken from others, and looks at others that found nothing; 0 where a policy has no such
+ * thing. Of laheteroprio: from lists of other memory nodes, and looks into lists that gave nothing. */
+struct sim_steals {
+    double steals, wasted;
+};
+struct sim_steals sim_row_steal_counts(const struct sim_row *row);
+
+/* Makespan over bound; 1 if there was nothing to do, INFINITY if only what the bound leaves out took time. */
+double sim_row_ratio(const struct sim_row *row);
 
 /* Seconds of `count` workers from `first` on together, by what they did. */
 struct sim_times {

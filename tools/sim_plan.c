@@ -351,6 +351,9 @@ void sim_plan_drop(struct sim_plan *plan)
     for (size_t i = 0; i < plan->row_count; i++) {
         free(plan->rows[i].policy);
         free(plan->rows[i].sentence);
+        for (size_t j = 0; j < plan->rows[i].number_count; j++)
+            free(plan->rows[i].numbers[j].key);
+        free(plan->rows[i].numbers);
         thrum_sim_result_free(plan->rows[i].result);
     }
     for (size_t i = 0; i < plan->machine_count; i++) {

@@ -22,6 +22,12 @@ static double gigabytes(uint64_t bytes)
     return (double)bytes * 1e-9;
 }
 
+/* Of nothing, everything is 0. */
+static double percent(double part, double whole)
+{
+    return whole > 0 ? 100 * part / whole : 0;
+}
+
 /* ---- One, in full ------------------------------------------------------------------------------------------------ */
 
 static void print_head(FILE *out, const struct sim_plan *plan, const struct sim_row *row)
@@ -52,13 +58,13 @@ static int group_size(const struct sim_row *row, int first)
 static void print_group(FILE *out, const struct sim_row *row, int first, int size)
 {
     struct sim_times sum = sim_row_times(row, first, size);
-    double all = row->result->makespan * size / 100;
+    double all = row->result->makespan * size;
     char name[64], label[96];
     thrum_machine_worker(row->machine->machine, first, NULL, name);
     snprintf(label, sizeof label, size > 1 ? "%s and %d more" : "%s", name, size - 1);
     fprintf(out, "%-28s %8" PRIu64 " %7.1f%% %7.1f%% %7.1f%% %7.1f%% %7.1f%% %7.1f%%\n", label, sum.tasks,
-            sum.busy / all, (sum.waiting - sum.crowded) / all, sum.crowded / all, sum.held / all, sum.starved / all,
-            sum.finished / all);
+            percent(sum.busy, all), percent(sum.waiting - sum.crowded, all), percent(sum.crowded, all),
+            percent(sum.held, all), percent(sum.starved, all), percent(sum.finished, all));
 }
 
 static void print_workers(FILE *out, const struct sim_row *row)
@@ -84,7 +90,7 @@ static void print_links(FILE *out, const thrum_sim_result *r)
         char name[48];
         snprintf(name, sizeof name, "%d -> %d", l->from, l->to);
         fprintf(out, "%-18s %8" PRIu64 " %12.4f %7.1f%%\n", name, l->copies, gigabytes(l->bytes),
-                100 * l->busy / r->makespan);
+                percent(l->busy, r->makespan));
     }
 }
 
@@ -92,25 +98,33 @@ static void print_numbers(FILE *out, const struct sim_row *row)
 {
     if (row->number_count)
         fputs("\nthe policy has counted\n", out);
-    for (int i = 0; i < row->number_count; i++)
+    for (size_t i = 0; i < row->number_count; i++)
         fprintf(out, "  %-28s %.10g\n", row->numbers[i].key, row->numbers[i].value);
+}
+
+static void print_steals(FILE *out, const struct sim_row *row)
+{
+    const thrum_sim_result *r = row->result;
+    struct sim_steals counts = sim_row_steal_counts(row);
+    fprintf(out, "steals     %.0f, and %.0f attempts in vain\n", counts.steals, counts.wasted);
+    if (sim_row_steals(row))
+        fprintf(
+            out,
+            "           at most %.3f of what theory allows in vain; %d searched at once at most; the rule about who "
+            "searches was kept\n",
+            r->worst_waste, r->most_searching);
 }
 
 void sim_print_one(FILE *out, const struct sim_plan *plan, const struct sim_row *row)
 {
     const thrum_sim_result *r = row->result;
     print_head(out, plan, row);
-    fprintf(out, "\nmakespan   %.9g s, %.3f of the bound\n", r->makespan, r->makespan / r->bound);
+    fprintf(out, "\nmakespan   %.9g s, %.3f of the bound\n", r->makespan, sim_row_ratio(row));
     fprintf(out, "bounds     %.9g s: longest path %.9g s, work over all workers %.9g s\n", r->bound, r->critical_path,
             r->area);
     fprintf(out, "moved      %.6g GB in %" PRIu64 " copies\n", gigabytes(r->bytes), r->copies);
     fprintf(out, "idle       %.1f %%\n", 100 * r->idle);
-    if (sim_row_steals(row))
-        fprintf(out,
-                "steals     %" PRIu64 ", and %" PRIu64
-                " attempts in vain, at most %.3f of what theory allows; %d searched at once at most; "
-                "the rule about who searches was %s\n",
-                r->steals, r->wasted_steals, r->worst_waste, r->most_searching, r->rule_broken ? "BROKEN" : "kept");
+    print_steals(out, row);
     print_workers(out, row);
     print_links(out, r);
     print_numbers(out, row);
@@ -123,8 +137,9 @@ void sim_print_table(FILE *out, const struct sim_plan *plan)
     int width = 6;
     for (size_t i = 0; i < plan->row_count; i++)
         width = (int)strlen(plan->rows[i].policy) > width ? (int)strlen(plan->rows[i].policy) : width;
-    fprintf(out, "%-12s %4s %-12s %7s %5s %-*s %6s %11s %6s %10s %6s %6s %6s\n", "machine", "gpus", "work", "n", "tile",
-            width, "policy", "seed", "makespan s", "/bound", "moved GB", "idle", "data", "held");
+    fprintf(out, "%-12s %4s %-12s %7s %5s %-*s %6s %11s %6s %10s %6s %6s %6s %8s %9s\n", "machine", "gpus", "work", "n",
+            "tile", width, "policy", "seed", "makespan s", "/bound", "moved GB", "idle", "data", "held", "steals",
+            "wasted");
     for (size_t i = 0; i < plan->row_count; i++) {
         const struct sim_row *row = &plan->rows[i];
         char gpus[24] = "";
@@ -138,9 +153,11 @@ void sim_print_table(FILE *out, const struct sim_plan *plan)
         }
         const thrum_sim_result *r = row->result;
         struct sim_times t = sim_row_times(row, 0, row->result->worker_count);
-        double all = r->makespan * r->worker_count / 100;
-        fprintf(out, "%11.6g %6.3f %10.4f %5.1f%% %5.1f%% %5.1f%%\n", r->makespan, r->makespan / r->bound,
-                gigabytes(r->bytes), 100 * r->idle, t.waiting / all, t.held / all);
+        struct sim_steals counts = sim_row_steal_counts(row);
+        double all = r->makespan * r->worker_count;
+        fprintf(out, "%11.6g %6.3f %10.4f %5.1f%% %5.1f%% %5.1f%% %8.0f %9.0f\n", r->makespan, sim_row_ratio(row),
+                gigabytes(r->bytes), 100 * r->idle, percent(t.waiting, all), percent(t.held, all), counts.steals,
+                counts.wasted);
     }
 }
 
@@ -185,17 +202,34 @@ static json_t *nodes_json(const thrum_sim_result *r)
     return list;
 }
 
+/* JSON has no word for what is infinite. */
+static json_t *real_json(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
 /* What begins with `prefix`, under the rest of its key. */
 static json_t *numbers_json(const struct sim_row *row, const char *prefix, bool with)
 {
     json_t *all = json_object();
     size_t length = strlen(prefix);
-    for (int i = 0; i < row->number_count; i++) {
+    for (size_t i = 0; i < row->number_count; i++) {
         const char *key = row->numbers[i].key;
         if ((strncmp(key, prefix, length) == 0) == with)
-            json_object_set_new(all, with ? key + length : key, json_real(row->numbers[i].value));
+            json_object_set_new(all, with ? key + length : key, real_json(row->numbers[i].value));
     }
     return all;
+}
+
+static void add_steals(json_t *json, const struct sim_row *row)
+{
+    const thrum_sim_result *r = row->result;
+    struct sim_steals counts = sim_row_steal_counts(row);
+    json_object_update_new(
+        json, json_pack("{s:I, s:I}", "steals", (json_int_t)counts.steals, "wasted_steals", (json_int_t)counts.wasted));
+    if (sim_row_steals(row))
+        json_object_update_new(
+            json, json_pack("{s:i, s:f}", "most_searching", r->most_searching, "worst_waste", r->worst_waste));
 }
 
 static void add_result(json_t *json, const struct sim_row *row)
@@ -206,17 +240,13 @@ static void add_result(json_t *json, const struct sim_row *row)
         json_array_append_new(workers, worker_json(row, i));
     json_object_update_new(
         json,
-        json_pack("{s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "makespan",
-                  r->makespan, "bound", r->bound, "ratio", r->makespan / r->bound, "critical_path", r->critical_path,
-                  "area", r->area, "tasks", (json_int_t)r->tasks, "copies", (json_int_t)r->copies, "bytes",
-                  (json_int_t)r->bytes, "events", (json_int_t)r->events, "idle", r->idle, "idle_by_cause",
+        json_pack("{s:f, s:f, s:o, s:f, s:f, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "makespan",
+                  r->makespan, "bound", r->bound, "ratio", real_json(sim_row_ratio(row)), "critical_path",
+                  r->critical_path, "area", r->area, "tasks", (json_int_t)r->tasks, "copies", (json_int_t)r->copies,
+                  "bytes", (json_int_t)r->bytes, "events", (json_int_t)r->events, "idle", r->idle, "idle_by_cause",
                   idle_json(row), "links", links_json(r), "nodes", nodes_json(r), "workers", workers, "bmd",
                   numbers_json(row, "bmd.", true), "policy_counts", numbers_json(row, "bmd.", false)));
-    if (sim_row_steals(row))
-        json_object_update_new(json,
-                               json_pack("{s:I, s:I, s:i, s:f, s:b}", "steals", (json_int_t)r->steals, "wasted_steals",
-                                         (json_int_t)r->wasted_steals, "most_searching", r->most_searching,
-                                         "worst_waste", r->worst_waste, "rule_broken", r->rule_broken));
+    add_steals(json, row);
 }
 
 static json_t *row_json(const struct sim_plan *plan, const struct sim_row *row)
@@ -226,6 +256,8 @@ static json_t *row_json(const struct sim_plan *plan, const struct sim_row *row)
                              "policy", row->policy, "seed", (json_int_t)row->seed, "engine", engine_name(plan));
     if (row->machine->gpus >= 0)
         json_object_set_new(json, "gpus", json_integer(row->machine->gpus));
+    if (sim_row_steals(row))
+        json_object_set_new(json, "rule_broken", json_boolean(sim_row_broke_rule(row)));
     if (row->error)
         json_object_set_new(json, "error", json_string(row->sentence ? row->sentence : ""));
     else
@@ -246,7 +278,7 @@ void sim_print_json(FILE *out, const struct sim_plan *plan)
 /* ---- CSV --------------------------------------------------------------------------------------------------------- */
 
 static const char *const formulas[] = {"laru", "mc", "ls_sdh", "ls_sdh2", "ls_sdhb", "lc_smwb"};
-enum { FORMULAS = sizeof formulas / sizeof *formulas };
+enum { FORMULAS = sizeof formulas / sizeof *formulas, RESULTS = 15 /* from makespan to evictions */ };
 
 static void csv_head(FILE *out)
 {
@@ -256,7 +288,22 @@ static void csv_head(FILE *out)
         out);
     for (int i = 0; i < FORMULAS; i++)
         fprintf(out, ",bmd_%s", formulas[i]);
-    fputs(",error\n", out);
+    fputs(",steals,wasted_steals,worst_waste,rule_broken,error\n", out);
+}
+
+/* Up to, and with, the comma before the last column. */
+static void csv_steals(FILE *out, const struct sim_row *row)
+{
+    if (row->error) {
+        fprintf(out, ",,,,%s,", sim_row_broke_rule(row) ? "1" : "");
+        return;
+    }
+    struct sim_steals counts = sim_row_steal_counts(row);
+    fprintf(out, ",%.0f,%.0f", counts.steals, counts.wasted);
+    if (sim_row_steals(row))
+        fprintf(out, ",%.9g,0,", row->result->worst_waste);
+    else
+        fputs(",,,", out);
 }
 
 static void csv_result(FILE *out, const struct sim_row *row)
@@ -271,14 +318,13 @@ static void csv_result(FILE *out, const struct sim_row *row)
             r->makespan, r->bound, r->critical_path, r->area, r->copies, r->bytes, r->idle, t.busy,
             t.waiting - t.crowded, t.crowded, t.held, t.starved, t.finished, t.refused, evictions);
     for (int i = 0; i < FORMULAS; i++) {
-        char key[SIM_KEY];
+        char key[32];
         snprintf(key, sizeof key, "bmd.%s", formulas[i]);
         double count = sim_row_number(row, key);
         fputc(',', out);
         if (!isnan(count))
             fprintf(out, "%.0f", count);
     }
-    fputs(",\n", out);
 }
 
 /* A text in quotes, quotes in it twice. */
@@ -304,13 +350,13 @@ static void csv_row(FILE *out, const struct sim_plan *plan, const struct sim_row
     fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%d,", row->work->n, row->work->tile, row->work->size.tasks);
     csv_text(out, row->policy);
     fprintf(out, ",%" PRIu64 ",%s,", row->seed, engine_name(plan));
-    if (!row->error) {
+    if (!row->error)
         csv_result(out, row);
-        return;
-    }
-    for (int i = 0; i < 15 + FORMULAS; i++)
+    for (int i = 1; row->error && i < RESULTS + FORMULAS; i++)
         fputc(',', out);
-    csv_text(out, row->sentence ? row->sentence : "");
+    csv_steals(out, row);
+    if (row->error)
+        csv_text(out, row->sentence ? row->sentence : "no memory");
     fputc('\n', out);
 }
 

@@ -105,7 +105,8 @@ THRUM_API int thrum_loop_simulate(thrum_executor *ex, const thrum_loop_sim *sim,
  * is where the last of its tasks ran.
  *
  * The policy "steal" is none: it is the executor's own work stealing (no data moves), with its rules about who searches
- * and who sleeps, checked at every event: see `rule_broken` below. Settings: rule=thrum or taskflow, attempts of a
+ * and who sleeps (Taskflow's lemma 1 and theorem 3, or thrum's own), checked at every event: a run in which one is
+ * broken is an error, and a fault of thrum's. Settings: rule=thrum or taskflow, attempts of a
  * round (ten times the workers), attempt (100ns), wake (5us). Insertions take no time there. A task for both kinds of
  * workers goes to cores.
  *
@@ -160,18 +161,20 @@ typedef struct thrum_sim_result {
     thrum_sim_link *links; /* those that something went over */
     thrum_sim_node *nodes;
     /* Of "steal": how many searched at once, at most; steals, and attempts in vain; of stretches of time without work,
-     * the most attempts in vain as a share of what theory allows (Taskflow, theorem 3), at most 1; and whether the rule
-     * about who searches (lemma 1, or thrum's own) was broken at some event, which would be a fault of thrum's. */
+     * the most attempts in vain as a share of what theory allows (Taskflow, theorem 3), at most 1. Other policies that
+     * steal report what they count. */
     int most_searching;
     uint64_t steals, wasted_steals;
     double worst_waste;
-    bool rule_broken;
 } thrum_sim_result;
 
 /* 0 with a result, which is to be freed; or an error with a sentence: THRUM_EPOLICY (the policy lost a task, popped one
- * twice or for a worker that cannot run it), THRUM_EDEVICE (a task that fits nowhere), THRUM_EINVAL (a codelet without
- * a speed on any worker that could run it, a cycle), THRUM_ESYSTEM (a trace that cannot be written; no SimGrid here, or
- * it has failed), THRUM_ENOMEM. */
+ * twice or for a worker that cannot run it; "steal" broke one of its rules), THRUM_EDEVICE (a task that fits nowhere),
+ * THRUM_ECYCLE (tasks that wait for each other), THRUM_EDATA (one reads what nobody has written), THRUM_EINVAL (a
+ * description that is NULL or out of range, a codelet without a speed on any worker that could run it, a task for a
+ * worker that is not there or cannot run it, a policy that is not known), THRUM_EOPTION (a setting of the policy's),
+ * THRUM_ELIMIT (too many workers, memory nodes or kinds of devices), THRUM_ESYSTEM (a trace that cannot be written; no
+ * SimGrid here, or it has failed), THRUM_ENOMEM. */
 THRUM_API int thrum_simulate(const thrum_sim *sim, thrum_sim_result **result);
 THRUM_API void thrum_sim_result_free(thrum_sim_result *result);
 

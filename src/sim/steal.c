@@ -9,6 +9,8 @@
 #include "sim/draw.h"
 #include "sim/events.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { NONE = -1 };
@@ -149,6 +151,7 @@ static void wake(sim *s, domain *d, int index, double now)
         return;
     worker *w = &s->workers[d->first + index];
     s->result->wakes++;
+    w->counts->wakes++;
     w->counts->asleep += now - w->since;
     w->since = now;
     begin_round(s, w, now, s->setting.wake);
@@ -210,9 +213,17 @@ static void fall_asleep(sim *s, worker *w, double now)
     domain *d = w->of;
     w->counts->searching += now - w->since;
     w->since = now;
+    w->counts->sleeps++;
     thrum__life_sleep(&d->life, (int)(w - s->workers) - d->first);
     if (s->setting.rule == THRUM__STEAL_THRUM && d->available && thrum__life_wants_wake(&d->life))
         wake(s, d, thrum__life_wake(&d->life), now);
+}
+
+static void count_steal(sim *s, worker *w)
+{
+    taken(w->of);
+    s->result->steals++;
+    w->counts->steals++;
 }
 
 /* A round has found nothing. */
@@ -222,8 +233,7 @@ static void end_round(sim *s, worker *w, double now)
     bool last = thrum__life_look(&d->life).searching == 1;
     if (s->setting.rule == THRUM__STEAL_TASKFLOW && d->shared.oldest != NONE) {
         int task = steal(s, &d->shared);
-        taken(d);
-        s->result->steals++;
+        count_steal(s, w);
         become_active(s, w, task, now);
     } else if (s->setting.rule == THRUM__STEAL_TASKFLOW && last && (active_in(d) > 0 || d->available)) {
         begin_round(s, w, now, 0);
@@ -261,8 +271,7 @@ static void try_to_steal(sim *s, worker *w, double now)
 {
     int task = steal(s, random_victim(s, w->of));
     if (task != NONE) {
-        taken(w->of);
-        s->result->steals++;
+        count_steal(s, w);
         become_active(s, w, task, now);
         return;
     }
@@ -310,29 +319,57 @@ static void end_task(sim *s, worker *w, double now)
 
 /* ---- Rules ------------------------------------------------------------------------------------------------------- */
 
-static bool is_kept(const sim *s, const domain *d)
+static int broken(const thrum__steal_view *view, const char *how, ...) __attribute__((format(printf, 2, 3)));
+static int broken(const thrum__steal_view *view, const char *how, ...)
 {
-    thrum__life_view view = thrum__life_look(&d->life);
-    int active = view.awake - view.searching;
-    if (s->setting.rule == THRUM__STEAL_THRUM)
-        return d->available == 0 || view.searching > 0 || view.awake == d->count;
-    return active == 0 || active == d->count || view.searching > 0;
+    char text[200];
+    va_list list;
+    va_start(list, how);
+    vsnprintf(text, sizeof text, how, list);
+    va_end(list);
+    return thrum__fault(
+        THRUM_EPOLICY, "work stealing broke the rule '%s' in the domain '%s' at %.9g s: %s; that is a fault of thrum's",
+        view->rule == THRUM__STEAL_THRUM ? "thrum" : "taskflow", view->domain, view->now, text);
 }
 
-static void check(sim *s, double now)
+int thrum__steal_check(const thrum__steal_view *v)
+{
+    bool all_awake = v->active + v->searching == v->workers;
+    if (v->rule == THRUM__STEAL_THRUM && v->available > 0 && v->searching == 0 && !all_awake)
+        return broken(v, "tasks wait (%llu), workers sleep (%d of %d), and nobody searches",
+                      (unsigned long long)v->available, v->workers - v->active, v->workers);
+    if (v->rule == THRUM__STEAL_TASKFLOW && v->active > 0 && v->searching == 0 && !all_awake)
+        return broken(v, "workers are active (%d of %d), and nobody searches (lemma 1)", v->active, v->workers);
+    if ((double)v->in_vain > v->allowed)
+        return broken(v, "%llu attempts in vain, of %.9g that are allowed while nothing is to be found (theorem 3)",
+                      (unsigned long long)v->in_vain, v->allowed);
+    return 0;
+}
+
+static int check_domain(const sim *s, const domain *d, double now)
+{
+    thrum__life_view life = thrum__life_look(&d->life);
+    return thrum__steal_check(&(thrum__steal_view){.rule = s->setting.rule,
+                                                   .domain = s->job->names[d - s->domains],
+                                                   .now = now,
+                                                   .workers = d->count,
+                                                   .active = life.awake - life.searching,
+                                                   .searching = life.searching,
+                                                   .available = d->available,
+                                                   .in_vain = d->in_vain,
+                                                   .allowed = d->allowed});
+}
+
+static int check(sim *s, double now)
 {
     thrum__steal_result *r = s->result;
-    int searching = 0;
-    bool kept = true;
-    for (int i = 0; i < s->job->domains; i++) {
-        kept = kept && is_kept(s, &s->domains[i]);
+    int searching = 0, err = 0;
+    for (int i = 0; i < s->job->domains && !err; i++) {
         searching += thrum__life_look(&s->domains[i].life).searching;
+        err = check_domain(s, &s->domains[i], now);
     }
     r->most_searching = searching > r->most_searching ? searching : r->most_searching;
-    if ((!kept || r->worst_waste > 1) && !r->rule_broken) {
-        r->rule_broken = true;
-        r->broken_at = now;
-    }
+    return err;
 }
 
 /* ---- A run ------------------------------------------------------------------------------------------------------- */
@@ -352,6 +389,7 @@ static int open_domain(sim *s, int number, int first)
     d->allowed = (double)s->setting.attempts * rounds;
     for (int i = 0; i < d->count; i++) {
         s->workers[first + i].of = d;
+        s->workers[first + i].counts->sleeps++;
         thrum__life_sleep(&d->life, i);
     }
     return 0;
@@ -408,21 +446,22 @@ static void submit_sources(sim *s)
     }
 }
 
-static void play(sim *s)
+static int play(sim *s)
 {
     double now;
     uint64_t number;
     submit_sources(s);
-    check(s, 0);
-    while (thrum__events_take(&s->events, &now, &number)) {
+    int err = check(s, 0);
+    while (!err && thrum__events_take(&s->events, &now, &number)) {
         worker *w = &s->workers[number];
         s->result->events++;
         if (w->task != NONE)
             end_task(s, w, now);
         else
             try_to_steal(s, w, now);
-        check(s, now);
+        err = check(s, now);
     }
+    return err;
 }
 
 /* Everybody sleeps, some for longer than the last task ran. */
@@ -440,10 +479,10 @@ int thrum__steal_run(const thrum__steal_job *job, thrum__steal_result *result, t
     sim s = {.job = job, .setting = job->setting, .result = result, .random = thrum__stream_of(job->seed, 0)};
     *result = (thrum__steal_result){0};
     int err = open_sim(&s, workers);
-    if (err == 0) {
-        play(&s);
+    if (err == 0)
+        err = play(&s);
+    if (err == 0)
         close_accounts(&s);
-    }
     close_sim(&s);
     return err;
 }

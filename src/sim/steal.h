@@ -16,6 +16,7 @@
  * Checked over every stretch of time in which there is nothing to be found in the domain, for attempts in vain (theorem
  * 3, with its constants): at most A (W + 1) under thrum's rule, and A (W + 1 + E/e) under taskflow's; A attempts make a
  * round that takes e seconds, the domain has W workers, and no task of it takes longer than E.
+ * A run in which one of this does not hold ends there, with an error.
  */
 #ifndef THRUM_SIM_STEAL_H
 #define THRUM_SIM_STEAL_H
@@ -39,9 +40,10 @@ typedef struct thrum__steal_job {
     thrum__steal_setting setting;
     const thrum__wl_order *order;
     int tasks, domains;
-    const int *workers;    /* by domain */
-    const int *domain;     /* by task */
-    const double *seconds; /* by task */
+    const char *const *names; /* of domains, for sentences */
+    const int *workers;       /* by domain */
+    const int *domain;        /* by task */
+    const double *seconds;    /* by task */
     uint64_t seed;
     /* A worker, numbered domain by domain, has run a task; may be NULL. */
     void (*ran)(void *ctx, int worker, int task, double begin, double end);
@@ -49,7 +51,8 @@ typedef struct thrum__steal_job {
 } thrum__steal_job;
 
 typedef struct thrum__steal_worker {
-    uint64_t tasks, wasted;
+    uint64_t tasks, steals, wasted;
+    uint64_t sleeps, wakes; /* the time before the beginning is a sleep */
     double busy, searching, asleep;
 } thrum__steal_worker;
 
@@ -58,11 +61,23 @@ typedef struct thrum__steal_result {
     uint64_t events, steals, wasted, wakes;
     int most_searching;
     double worst_waste; /* of all stretches without work, the most attempts in vain, as a share of what is allowed */
-    bool rule_broken;   /* what is checked was not so */
-    double broken_at;   /* when first */
 } thrum__steal_result;
 
-/* 0 or THRUM_ENOMEM. `workers` has room for all of them. */
+/* A domain at some moment. */
+typedef struct thrum__steal_view {
+    enum thrum__steal_rule rule;
+    const char *domain;
+    double now;
+    int workers, active, searching;
+    uint64_t available; /* tasks that wait in it */
+    uint64_t in_vain;   /* attempts since something was to be found in it */
+    double allowed;     /* of them */
+} thrum__steal_view;
+
+/* 0; or THRUM_EPOLICY with a sentence, if that is against the rule. */
+int thrum__steal_check(const thrum__steal_view *view);
+
+/* 0, THRUM_ENOMEM, or THRUM_EPOLICY of the first check that fails. `workers` has room for all of them. */
 int thrum__steal_run(const thrum__steal_job *job, thrum__steal_result *result, thrum__steal_worker *workers);
 
 #endif

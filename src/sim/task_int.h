@@ -121,6 +121,7 @@ typedef struct worker {
     bool pinned_on;           /* there are some, and none for its whole kind */
     double pinned_held, pinned_since, last_pinned;
     thrum_sim_worker stats;
+    thrum_worker_stats counts; /* for the trace, of "steal" */
 } worker;
 
 /* A kind of workers: `held` is for how long something was ready that it could run, up to `since` if something is. */

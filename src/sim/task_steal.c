@@ -16,6 +16,7 @@ typedef struct stolen {
     task_run *run;
     int *domain_of_kind; /* -1: it has no workers */
     int *workers;        /* by domain */
+    const char **names;  /* by domain: of kinds */
     int *numbers;        /* of workers: the machine's, by that of stealing, where they are domain by domain */
     int *domain;         /* by task */
     double *seconds;     /* by task */
@@ -38,11 +39,12 @@ static int allocate(stolen *s)
     size_t workers = (size_t)s->run->world.workers;
     s->domain_of_kind = thrum__zalloc(kinds * sizeof *s->domain_of_kind);
     s->workers = thrum__zalloc(kinds * sizeof *s->workers);
+    s->names = thrum__zalloc(kinds * sizeof *s->names);
     s->numbers = thrum__zalloc(workers * sizeof *s->numbers);
     s->domain = thrum__zalloc(tasks * sizeof *s->domain);
     s->seconds = thrum__zalloc(tasks * sizeof *s->seconds);
     s->counts = thrum__zalloc(workers * sizeof *s->counts);
-    if (s->domain_of_kind && s->workers && s->numbers && s->domain && s->seconds && s->counts)
+    if (s->domain_of_kind && s->workers && s->names && s->numbers && s->domain && s->seconds && s->counts)
         return 0;
     return thrum__fault(THRUM_ENOMEM, "no memory to simulate %d tasks", s->run->workload->task_count);
 }
@@ -51,6 +53,7 @@ static void release(stolen *s)
 {
     thrum__free(s->domain_of_kind);
     thrum__free(s->workers);
+    thrum__free(s->names);
     thrum__free(s->numbers);
     thrum__free(s->domain);
     thrum__free(s->seconds);
@@ -62,8 +65,10 @@ static int fill_domains(stolen *s)
     int domains = 0, next = 0;
     for (int k = 0; k < s->run->kind_count; k++) {
         s->domain_of_kind[k] = s->run->kinds[k].workers ? domains : -1;
-        if (s->run->kinds[k].workers)
+        if (s->run->kinds[k].workers) {
+            s->names[domains] = k ? s->run->layout.machine->kinds[k - 1].name : "cpu";
             s->workers[domains++] = s->run->kinds[k].workers;
+        }
         for (int i = 0; i < s->run->world.workers; i++)
             if (s->run->workers[i].kind == k)
                 s->numbers[next++] = i;
@@ -106,10 +111,15 @@ static void fill_workers(const stolen *s, double makespan)
 {
     for (int i = 0; i < s->run->world.workers; i++) {
         const thrum__steal_worker *counts = &s->counts[i];
-        s->run->workers[s->numbers[i]].stats = (thrum_sim_worker){.tasks = counts->tasks,
-                                                                  .refused = counts->wasted,
-                                                                  .busy = counts->busy,
-                                                                  .starved = makespan - counts->busy};
+        worker *w = &s->run->workers[s->numbers[i]];
+        w->stats = (thrum_sim_worker){.tasks = counts->tasks,
+                                      .refused = counts->wasted,
+                                      .busy = counts->busy,
+                                      .starved = makespan - counts->busy};
+        w->counts = (thrum_worker_stats){.steals = counts->steals,
+                                         .wasted_steals = counts->wasted,
+                                         .sleeps = counts->sleeps,
+                                         .wakes = counts->wakes};
     }
 }
 
@@ -125,6 +135,7 @@ static int run_it(stolen *s, thrum__steal_setting setting, thrum__steal_result *
                                                .order = &run->order,
                                                .tasks = run->workload->task_count,
                                                .domains = domains,
+                                               .names = s->names,
                                                .workers = s->workers,
                                                .domain = s->domain,
                                                .seconds = s->seconds,
@@ -150,7 +161,6 @@ static thrum_sim_result *make_result(task_run *run, const thrum__steal_result *s
     result->steals = steal->steals;
     result->wasted_steals = steal->wasted;
     result->worst_waste = steal->worst_waste;
-    result->rule_broken = steal->rule_broken;
     return result;
 }
 

@@ -50,9 +50,12 @@ static void put_event(FILE *out, const thrum__event *event, int tid, int64_t beg
     putc('}', out);
 }
 
+/* Nothing is said of who has counted nothing: whoever waited for anything has slept, or tried to steal. */
 static void put_stats(FILE *out, const thrum__track *track)
 {
     const thrum_worker_stats *s = &track->stats;
+    if (!(s->steals | s->wasted_steals | s->sleeps | s->wakes | s->naps))
+        return;
     fprintf(out,
             ",\n{\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"name\":\"thrum_stats\",\"args\":{\"steals\":%llu,"
             "\"wasted_steals\":%llu,\"sleeps\":%llu,\"wakes\":%llu,\"naps\":%llu}}",

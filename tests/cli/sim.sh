@@ -25,7 +25,7 @@ expect 0 sim $small --policy laheteroprio --formula auto --l 3,1 --seed 1 --json
 is_content
 cp "$folder/output" "$folder/first"
 for key in machine work policy seed makespan bound ratio critical_path area bytes copies links idle idle_by_cause workers bmd \
-    ls_sdhb policy_counts nodes held starved; do
+    ls_sdhb policy_counts nodes held starved steals wasted_steals; do
     says "\"$key\": "
 done
 for workers in 0 1 3; do # the same to the last digit
@@ -34,6 +34,7 @@ for workers in 0 1 3; do # the same to the last digit
     cmp -s "$folder/first" "$folder/output" || trouble "$workers workers give other numbers"
     unset THRUM_WORKERS
 done
+number() { sed -n "s/^  \"$1\": \([0-9.e+-]*\).*/\1/p" "$folder/output"; } # of the JSON object that was printed
 
 # Every policy.
 "$thrum" info >"$folder/info"
@@ -42,23 +43,96 @@ for policy in $policies "steal;rule=taskflow"; do
     expect 0 sim $small --policy "$policy" --set "noise normal:1,0.1"
     is_content
     says "makespan   "
+    says "steals     "
 done
-expect 0 sim --machine taskflow --shape "random;tasks=2000;device=0.5;both=0;bytes=0" --policy "steal;rule=taskflow" --json
+for policy in ws lws laheteroprio; do
+    expect 0 sim $small --policy $policy --json
+    [ "$(number steals)" -gt 0 ] && [ "$(number wasted_steals)" -gt 0 ] || trouble "nothing was stolen"
+done
+expect 0 sim $small --policy fifo --json
+says '"steals": 0'
+says '"wasted_steals": 0'
+stolen="--machine taskflow --shape random;tasks=2000;device=0.5;both=0;bytes=0"
+expect 0 sim $stolen --policy "steal;rule=taskflow" --trace "$folder/trace.json" --json
 says '"rule_broken": false'
 says '"worst_waste": 0.'
+steals=$(number steals) wasted=$(number wasted_steals)
+expect 0 sim $stolen --policy "steal;rule=taskflow+fifo" --csv -
+says ",steals,wasted_steals,worst_waste,rule_broken,error"
+says ",$steals,$wasted,0."
+says ",0,0,,,"
+expect 0 sim $stolen --policy "steal;rule=taskflow+fifo"
+says "  steals    wasted"
+grep -Eq " $steals +$wasted\$" "$folder/output" || trouble "the table lacks what was stolen"
+expect 0 trace summary "$folder/trace.json"
+grep -Eq "^all +$steals +$wasted " "$folder/output" || trouble "the trace says something else than $steals and $wasted"
+expect 0 sim $small --policy ws --trace "$folder/trace.json"
+expect 0 trace summary "$folder/trace.json"
+! grep -q steals "$folder/output" || trouble "a trace speaks of what was not counted by worker"
 
-# Sweeps: the same numbers whatever the number of workers.
-sweep="--machine k40+p100 --gpus 1+2 --app cholesky+life --n 2000 --tile 500 --steps 2 --policy heteroprio+laheteroprio --formula auto+mc --l 1,1+2,1 --runs 2"
+# Sweeps: the same numbers whatever the number of workers, and other ones with another seed.
+sweep="--machine k40+p100 --gpus 1+2 --app cholesky+life --n 2000 --tile 500 --steps 2 --policy heteroprio+laheteroprio+random+ws --formula auto+mc --l 1,1+2,1 --runs 2"
 for workers in 1 2; do
     export THRUM_WORKERS=$workers
-    expect 0 sim $sweep --csv "$folder/sweep$workers.csv" --plot "$folder/sweep"
+    expect 0 sim $sweep --set "noise normal:1,0.1" --csv "$folder/sweep$workers.csv" --plot "$folder/sweep"
+    is_content # no bar: this is no terminal
     unset THRUM_WORKERS
 done
-[ "$(wc -l <"$folder/sweep1.csv")" = 81 ] || trouble "not 80 rows of CSV"
+[ "$(wc -l <"$folder/sweep1.csv")" = 113 ] || trouble "not 112 rows of CSV"
 cmp -s "$folder/sweep1.csv" "$folder/sweep2.csv" || trouble "two workers give other numbers than one"
+sed 's/"[^"]*"/text/g' "$folder/sweep1.csv" | # two seeds of everything, one line below the other
+    awk -F, 'NR % 2 == 0 { first = $10 } NR > 1 && NR % 2 == 1 && $10 == first { same++ } END { exit same > 0 }' ||
+    trouble "two seeds give the same makespan"
 [ -s "$folder/sweep.svg" ] || ! command -v gnuplot >/dev/null || trouble "no picture"
 expect 0 sim $small --policy fifo+prio --csv -
 [ "$(wc -l <"$folder/output")" = 3 ] || trouble "not 3 lines"
+
+# On a terminal there is a bar, which goes away at the end. The first step is always shown.
+if command -v script >/dev/null; then
+    last="sim, on a terminal"
+    script -qec "'$thrum' sim $small --policy fifo+prio --csv '$folder/bar.csv'" /dev/null </dev/null >"$folder/output" 2>"$folder/errors" ||
+        trouble "it failed"
+    grep -Eq '\[#{20}\.{20}\] 1 of 2, [0-9]+ s left' "$folder/output" || trouble "there is no bar"
+    says "$(printf '\r%79s\r' '')"
+fi
+
+# A graph of 102,340 tasks on 28 workers takes at most 20 seconds.
+for policy in fifo laheteroprio; do
+    last="sim, 102,340 tasks, $policy"
+    timeout 20 "$thrum" sim --machine k40 --set "device gpu workers=2" --app cholesky --n 33600 --tile 400 --policy $policy --json \
+        >"$folder/output" 2>"$folder/errors" || trouble "it took more than 20 seconds, or failed"
+    says '"tasks": 102340'
+    [ "$(grep -c '"refused"' "$folder/output")" = 28 ] || trouble "not 28 workers"
+done
+
+# Nothing to do, and work that takes no time: all numbers are there.
+printf 'thrum-workload 1\n' >"$folder/nothing.wl"
+printf 'thrum-workload 1\ncodelet a cpu\ntask a work=0\n' >"$folder/zero.wl"
+printf 'thrum-machine 1\ncores count=2\nspeed * cpu=1e9\n' >"$folder/plain.machine"
+for work in nothing zero; do
+    for policy in fifo ws; do
+        expect 0 sim --machine "$folder/plain.machine" --workload "$folder/$work.wl" --policy $policy --json
+        says '"makespan": 0.0'
+        says '"ratio": 1.0'
+        says '"workers": '
+    done
+    expect 0 sim --machine "$folder/plain.machine" --workload "$folder/$work.wl"
+    says "makespan   0 s, 1.000 of the bound"
+    ! grep -qi nan "$folder/output" || trouble "there is a number that is none"
+    expect 0 sim --machine "$folder/plain.machine" --workload "$folder/$work.wl" --policy fifo+ws
+    ! grep -qi nan "$folder/output" || trouble "there is a number that is none"
+done
+expect 0 sim --machine "$folder/plain.machine" --workload "$folder/zero.wl" --policy steal --json # looking for it takes time
+says '"ratio": null'
+says '"workers": '
+
+# What a policy counts is told in full, however much that is.
+{
+    printf 'thrum-workload 1\n'
+    for i in $(seq 60); do printf 'codelet c%s cpu\ntask c%s work=1\n' "$i" "$i"; done
+} >"$folder/many.wl"
+expect 0 sim --machine "$folder/plain.machine" --workload "$folder/many.wl" --policy heteroprio --json
+[ "$(grep -c '"factor.c' "$folder/output")" = 60 ] || trouble "not all of 60 buckets"
 
 # A workload in a file is the same work; a trace can be summed up.
 expect 0 sim $small --policy dmdas --write-workload "$folder/work.wl" --trace "$folder/trace.json" --json
@@ -106,6 +180,12 @@ for option in --n --tile --steps; do
 done
 expect 2 sim $small --runs 0
 complains "--runs"
+export THRUM_WORKERS=x
+expect 1 sim $small
+complains "THRUM_WORKERS"
+expect 1 sim $small --policy fifo+prio
+complains "THRUM_WORKERS"
+unset THRUM_WORKERS
 expect 2 sim $small --policy fifo+prio --trace x.json
 complains "--trace is for one"
 printf 'thrum-machine 1\ncores count=2\nspeed cholesky-gemm cpu=1e9\n' >"$folder/two.machine"
