@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +63,24 @@ static const char *skip_blanks(const char *text)
     return text + strspn(text, " \t\r\n");
 }
 
+static int wrong_line(const struct reading *reading, uint64_t number, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static int wrong_line(const struct reading *reading, uint64_t number, const char *format, ...)
+{
+    char text[200];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return thrum__fault(THRUM_EINVAL, "%.200s:%llu: %s", reading->path, (unsigned long long)number, text);
+}
+
+/* Of times near the largest number there is. */
+static bool can_be_added_up(const struct reading *reading)
+{
+    return isfinite(reading->sums[reading->lines]) && isfinite(reading->squares);
+}
+
 /* A line of the file: a time, or nothing but blanks or a comment. */
 static int take_line(struct reading *reading, const char *line, uint64_t number)
 {
@@ -72,26 +91,32 @@ static int take_line(struct reading *reading, const char *line, uint64_t number)
     double time = strtod(line, &end);
     int length = (int)strcspn(line, "\r\n");
     if (end == line || (*skip_blanks(end) && *skip_blanks(end) != '#'))
-        return thrum__fault(THRUM_EINVAL, "line %llu of the file of times '%s' is no number: '%.*s'",
-                            (unsigned long long)number, reading->path, length > 60 ? 60 : length, line);
+        return wrong_line(reading, number, "'%.*s' is no number; a file of times has one in each line",
+                          length > 60 ? 60 : length, line);
     if (!(time >= 0 && isfinite(time)))
-        return thrum__fault(THRUM_EINVAL, "line %llu of the file of times '%s' is %g; a time is 0 or more, and finite",
-                            (unsigned long long)number, reading->path, time);
-    return take_time(reading, time);
+        return wrong_line(reading, number, "%g is no time: it must be 0 or more, and finite", time);
+    int error = take_time(reading, time);
+    if (!error && !can_be_added_up(reading))
+        return wrong_line(reading, number, "%g is too long a time to be added up with those before it", time);
+    return error;
 }
 
 static int take_lines(struct reading *reading, FILE *file)
 {
     char *line = NULL;
     size_t size = 0;
+    ssize_t length;
     int error = 0;
-    for (uint64_t number = 1; !error && getline(&line, &size, file) >= 0; number++)
-        error = take_line(reading, line, number);
+    for (uint64_t number = 1; !error && (length = getline(&line, &size, file)) >= 0; number++)
+        error = memchr(line, 0, (size_t)length)
+                    ? wrong_line(reading, number, "there is a byte 0 in this line: it is no text")
+                    : take_line(reading, line, number);
     if (!error && ferror(file))
-        error = thrum__fault(THRUM_ESYSTEM, "cannot read the file of times '%s': %s", reading->path, strerror(errno));
+        error =
+            thrum__fault(THRUM_ESYSTEM, "the file of times '%s' cannot be read: %s", reading->path, strerror(errno));
     free(line);
     if (!error && reading->lines == 0)
-        error = thrum__fault(THRUM_EINVAL, "the file of times '%s' is empty; it needs one time a line", reading->path);
+        error = thrum__fault(THRUM_EINVAL, "%.200s: it is empty; a file of times has one in each line", reading->path);
     return error;
 }
 
@@ -100,7 +125,7 @@ static int read_file(thrum__times *times, const char *path)
     struct reading reading = {.path = path};
     FILE *file = fopen(path, "re");
     if (!file)
-        return thrum__fault(THRUM_ESYSTEM, "cannot open the file of times '%s': %s", path, strerror(errno));
+        return thrum__fault(THRUM_ESYSTEM, "the file of times '%s' cannot be opened: %s", path, strerror(errno));
     int error = take_lines(&reading, file);
     fclose(file);
     if (error) {

@@ -1166,7 +1166,8 @@ TEST(what_cannot_be_simulated_is_refused_with_a_sentence)
     int c = codelet("c", CPU), first = plain(c, 1), second = plain(c, 1);
     thrum_workload_add_edge(workload, first, second);
     thrum_workload_add_edge(workload, second, first);
-    expect_error(small, (thrum_sim){0}, THRUM_ECYCLE, "");
+    expect_error(small, (thrum_sim){0}, THRUM_ECYCLE,
+                 "tasks that wait for each other: task 0 'c' waits for task 1 'c', that");
     begin();
     plain(codelet("c", CPU), 1);
     expect_error(small, (thrum_sim){.trace = "/nowhere/trace.json"}, THRUM_ESYSTEM, "/nowhere/trace.json");

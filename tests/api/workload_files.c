@@ -192,8 +192,12 @@ TEST(a_circle_and_what_was_never_written_are_told_with_file_and_line)
     thrum_workload *w =
         parse("thrum-workload 1\ncodelet c cpu\ntask c name=one\ntask c name=two\nedge 0 1\nedge 1 0\n");
     assert_non_null(w);
-    assert_error(thrum_workload_check(w), THRUM_ECYCLE, "a.workload:");
+    assert_error(thrum_workload_check(w), THRUM_ECYCLE, "a.workload:6: workload");
     assert_contains(thrum_message(NULL), "task 0 'one' waits for task 1 'two', that for task 0 'one'");
+    thrum_workload_free(w);
+    /* The other half of this circle is data, which has no line. */
+    w = parse("thrum-workload 1\ncodelet c cpu\ndata A 1 written\ntask c rw=A\ntask c rw=A\n\nedge 1 0\n");
+    assert_error(thrum_workload_check(w), THRUM_ECYCLE, "a.workload:7: workload");
     thrum_workload_free(w);
     w = parse("thrum-workload 1\ncodelet c cpu\ndata A 1\ntask c r=A\n");
     assert_error(thrum_workload_check(w), THRUM_EDATA, "a.workload:4: task 0 'c' reads data 0 'A'");

@@ -101,10 +101,13 @@ complains "--n is 0; a loop without iterations has nothing to simulate."
 expect 2 loop-sim --technique SS --n 10 --p 0 --dist exp:1
 complains "--p is '0'"
 expect 1 loop-sim --technique SS --n 10 --p 2 --dist "file:$folder/none"
-complains "cannot open the file of times"
+complains "the file of times '$folder/none' cannot be opened"
 : >"$folder/empty"
 expect 1 loop-sim --technique SS --n 10 --p 2 --dist "file:$folder/empty"
-complains "is empty"
+complains "$folder/empty: it is empty"
+printf '1\n2\nx\n' >"$folder/wrong"
+expect 1 loop-sim --technique SS --n 10 --p 2 --dist "file:$folder/wrong"
+complains "$folder/wrong:3: 'x' is no number"
 expect 1 loop-sim --technique FAC --n 10 --p 2 --dist exp:1 --mean nan
 complains "mean time of an iteration for FAC is nan"
 expect 1 loop-sim --technique FAC --n 10 --p 2 --dist exp:1 --mean -1

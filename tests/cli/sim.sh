@@ -193,7 +193,7 @@ expect 1 sim --machine "$folder/two.machine" --app cholesky --n 500 --tile 250
 complains "cholesky-potrf"
 printf 'thrum-workload 1\ncodelet a cpu\ntask a work=1\ntask a work=1\nedge 0 1\nedge 1 0\n' >"$folder/cycle.wl"
 expect 1 sim --machine k40 --workload "$folder/cycle.wl" --set "speed a cpu=1e9"
-complains "cycle.wl:"
+complains "cycle.wl:6: workload"
 
 # Descriptions of this machine; that of emulated devices in timing mode is the quick one.
 expect 2 sim --calibrate "$folder/this.machine" --tile 7

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Texts that may be workloads: reading does not crash, and what was read, written and read again is the same.
+ * Texts that may be workloads: any is read, or refused with file and line, and so is its order, which may be
+ * circular; what was read, written and read again is the same.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 
+#include <thrum/error.h>
 #include <thrum/workload.h>
 
 #include <stdio.h>
@@ -45,16 +47,43 @@ static char *content(const char *path, size_t *size)
     return text;
 }
 
+/* "fuzz.workload:LINE: ...", but for a text without lines. */
+static void is_a_sentence(void)
+{
+    static const char place[] = "fuzz.workload:", empty[] = " it is empty";
+    char *end;
+    const char *sentence = thrum_message(NULL);
+    must(strncmp(sentence, place, strlen(place)) == 0, "the sentence does not begin with the file");
+    if (strncmp(sentence + strlen(place), empty, strlen(empty)) == 0)
+        return;
+    must(strtoul(sentence + strlen(place), &end, 10) > 0 && strncmp(end, ": ", 2) == 0,
+         "it does not say in which line");
+}
+
+/* The size is known if, and only if, there is an order. */
+static int has_order(const thrum_workload *workload)
+{
+    thrum_workload_size measured;
+    int err = thrum_workload_check(workload);
+    must(err == 0 || err == THRUM_ECYCLE || err == THRUM_EDATA, "its order is refused for another reason");
+    if (err)
+        is_a_sentence();
+    must(thrum_workload_measure(workload, &measured) == err, "its size is known, and its order is not");
+    return err == 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    thrum_workload *workload = thrum_workload_parse((const char *)bytes, size, NULL);
-    if (!workload)
+    thrum_workload *workload = thrum_workload_parse((const char *)bytes, size, "fuzz.workload");
+    if (!workload) {
+        is_a_sentence();
         return 0;
-    thrum_workload_size measured;
-    thrum_workload_measure(workload, &measured);
+    }
+    int ordered = has_order(workload);
     must(thrum_workload_write(workload, memory_file(0)) == 0, "it cannot be written");
     thrum_workload *again = thrum_workload_read(memory_file(0));
     must(again != NULL, "what was written cannot be read");
+    must((thrum_workload_check(again) == 0) == ordered, "it has another order when it is read again");
     must(thrum_workload_write(again, memory_file(1)) == 0, "it cannot be written again");
     size_t one_size, other_size;
     char *one = content(memory_file(0), &one_size), *other = content(memory_file(1), &other_size);

@@ -201,28 +201,44 @@ TEST(a_file_gives_each_iteration_its_line_and_begins_again)
     unlink(path_in(text));
 }
 
+/* The sentence begins with the file and goes on with `part`. */
 static void expect_wrong_file(const char *content, const char *part)
 {
+    char sentence[200];
     const char *text = write_times(content);
     thrum__times times;
-    assert_error(thrum__times_begin(&times, text), THRUM_EINVAL, part);
-    assert_contains(thrum_message(NULL), path_in(text));
+    snprintf(sentence, sizeof sentence, "%s:%s", path_in(text), part);
+    assert_error(thrum__times_begin(&times, text), THRUM_EINVAL, sentence);
     unlink(path_in(text));
 }
 
-TEST(a_wrong_file_of_times_is_refused_with_a_sentence)
+TEST(a_wrong_file_of_times_is_refused_with_file_and_line)
 {
     thrum__times times;
-    assert_error(thrum__times_begin(&times, "file:/nowhere/times"), THRUM_ESYSTEM, "cannot open");
-    assert_contains(thrum_message(NULL), "/nowhere/times");
-    assert_error(thrum__times_begin(&times, "file:/"), THRUM_ESYSTEM, "cannot read");
-    expect_wrong_file("", "is empty");
-    expect_wrong_file("# nothing\n\n", "is empty");
-    expect_wrong_file("1\n2\nthree\n", "line 3");
-    expect_wrong_file("1 2\n", "line 1");
-    expect_wrong_file("1\n-2\n", "line 2");
-    expect_wrong_file("1\nnan\n", "line 2");
-    expect_wrong_file("inf\n", "line 1");
+    assert_error(thrum__times_begin(&times, "file:/nowhere/times"), THRUM_ESYSTEM, "'/nowhere/times' cannot be opened");
+    assert_error(thrum__times_begin(&times, "file:/"), THRUM_ESYSTEM, "'/' cannot be read");
+    expect_wrong_file("", " it is empty");
+    expect_wrong_file("# nothing\n\n", " it is empty");
+    expect_wrong_file("1\n2\nthree\n", "3: 'three' is no number; a file of times has one in each line");
+    expect_wrong_file("1 2\n", "1: '1 2' is no number");
+    expect_wrong_file("1\n-2\n", "2: -2 is no time: it must be 0 or more, and finite");
+    expect_wrong_file("1\nnan\n", "2: nan is no time");
+    expect_wrong_file("inf\n", "1: inf is no time");
+    expect_wrong_file("1\n1e200\n", "2: 1e+200 is too long a time to be added up with those before it");
+    expect_wrong_file("1e308\n1e308\n", "2: 1e+308 is too long");
+}
+
+TEST(a_byte_0_in_a_file_of_times_is_no_text)
+{
+    char path[] = "/tmp/thrum-times-XXXXXX", text[64];
+    thrum__times times;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "1\n2\0junk\n", 9), 9);
+    close(fd);
+    snprintf(text, sizeof text, "file:%s", path);
+    assert_error(thrum__times_begin(&times, text), THRUM_EINVAL, ":2: there is a byte 0");
+    unlink(path);
 }
 
 TEST(a_long_file_is_summed_without_loss)
@@ -253,7 +269,8 @@ int main(void)
         cmocka_unit_test(constant_times_add_up),
         cmocka_unit_test(times_are_never_negative),
         cmocka_unit_test(a_file_gives_each_iteration_its_line_and_begins_again),
-        cmocka_unit_test(a_wrong_file_of_times_is_refused_with_a_sentence),
+        cmocka_unit_test(a_wrong_file_of_times_is_refused_with_file_and_line),
+        cmocka_unit_test(a_byte_0_in_a_file_of_times_is_no_text),
         cmocka_unit_test(a_long_file_is_summed_without_loss),
     };
     return RUN_TESTS(tests, 60);
