@@ -182,10 +182,14 @@ expect 2 sim $small --runs 0
 complains "--runs"
 export THRUM_WORKERS=x
 expect 1 sim $small
-complains "THRUM_WORKERS"
-expect 1 sim $small --policy fifo+prio
-complains "THRUM_WORKERS"
+complains "THRUM_WORKERS is 'x'"
 unset THRUM_WORKERS
+export THRUM_POLICY=nonsense # of the executor that simulates: it is asked for when the work begins
+for policy in fifo fifo+prio; do
+    expect 1 sim $small --policy $policy
+    complains "there is no policy 'nonsense'"
+done
+unset THRUM_POLICY
 expect 2 sim $small --policy fifo+prio --trace x.json
 complains "--trace is for one"
 printf 'thrum-machine 1\ncores count=2\nspeed cholesky-gemm cpu=1e9\n' >"$folder/two.machine"
@@ -194,15 +198,4 @@ complains "cholesky-potrf"
 printf 'thrum-workload 1\ncodelet a cpu\ntask a work=1\ntask a work=1\nedge 0 1\nedge 1 0\n' >"$folder/cycle.wl"
 expect 1 sim --machine k40 --workload "$folder/cycle.wl" --set "speed a cpu=1e9"
 complains "cycle.wl:6: workload"
-
-# Descriptions of this machine; that of emulated devices in timing mode is the quick one.
-expect 2 sim --calibrate "$folder/this.machine" --tile 7
-complains "--tile '7': to calibrate, a tile is from 16 to 512"
-if [ -e "$build/libthrum-dense.so" ]; then
-    expect 0 sim --calibrate "$folder/this.machine" --timing
-    expect 0 sim --machine "$folder/this.machine" --app cholesky --n 1000 --tile 100 --policy dmda
-    says "makespan   "
-    expect 1 sim --calibrate /no/such/folder/this.machine --timing
-    complains "'/no/such/folder/this.machine' cannot be written"
-fi
 verdict
