@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Files of times are read from wherever they say: not for random paths. */
+/* Files of times are read from wherever they say: not for random paths. What is in them is for times.c. */
 static int names_a_file(const uint8_t *data, size_t size)
 {
     for (size_t i = 0; i + 5 <= size; i++)
