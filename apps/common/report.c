@@ -9,15 +9,15 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
+#include <string.h>
 
-static const char *text_or(const char *text, const char *otherwise)
-{
-    return text ? text : otherwise;
-}
-
+/* The executor takes steal for dmda where there are devices. */
 static const char *policy_of(const struct app *app)
 {
-    return text_or(app->setup->policy, app_setup_steals(app->setup) ? "steal" : "dmda");
+    const char *policy = app->setup->policy;
+    if (policy && strcmp(policy, "steal") != 0)
+        return policy;
+    return app_setup_steals(app->setup) ? "steal" : "dmda";
 }
 
 /* ---- For people -------------------------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 
 #include "tools/common.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void app_setup_options(struct app_setup *setup, struct app_option options[APP_SETUP_OPTIONS])
@@ -11,10 +12,12 @@ void app_setup_options(struct app_setup *setup, struct app_option options[APP_SE
         {.kind = APP_TITLE, .help = "the machine"},
         {APP_TEXT, "--policy", "NAME", NULL,
          "who runs which task: a policy that `thrum info` lists, a library with one (a path\n"
-         "with '/'), or steal (steal; dmda where there are devices)",
+         "with '/'), or steal (THRUM_POLICY: steal; dmda where there are devices)",
          &setup->policy, 0, 0, NULL},
         {APP_TEXT, "--devices", "LIST", NULL,
-         "processors and devices, such as cpu,emu:3 or 'cpu:2,emu:1;memory=64MiB' (cpu)", &setup->devices, 0, 0, NULL},
+         "processors and devices, such as cpu,emu:3 or 'cpu:2,emu:1;memory=64MiB'\n"
+         "(THRUM_DEVICES: cpu)",
+         &setup->devices, 0, 0, NULL},
         {APP_TEXT, "--link", "RATE", NULL, "bandwidth to each device, such as 2GB/s (8GB/s)", &setup->link, 0, 0, NULL},
         {APP_TEXT, "--latency", "TIME", NULL, "of each copy to or from a device, such as 10us (5us)", &setup->latency,
          0, 0, NULL},
@@ -48,9 +51,11 @@ void app_setup_options(struct app_setup *setup, struct app_option options[APP_SE
 
 /* ---- Devices ----------------------------------------------------------------------------------------------------- */
 
+/* Blanks around words do not count, as in the library. */
 static bool is_cpu(const char *item, size_t length)
 {
-    return strncmp(item, "cpu", 3) == 0 && (length == 3 || item[3] == ':' || item[3] == ';');
+    size_t blanks = strspn(item, " \t"), word = strcspn(item + blanks, " \t:;,");
+    return blanks + word <= length && word == 3 && strncmp(item + blanks, "cpu", 3) == 0;
 }
 
 static bool has_device(const char *devices)
@@ -64,34 +69,72 @@ static bool has_device(const char *devices)
     return false;
 }
 
-/* Whether "link=", say, is among the settings of the device that begins at `item`. */
-static bool says(const char *item, size_t length, const char *key)
+/* Whether this part of a device is key=value; with any value, if that is NULL. */
+static bool is_setting(const char *part, size_t length, const char *key, const char *value)
 {
-    size_t size = strlen(key);
-    for (const char *at = memchr(item, ';', length); at; at = memchr(at, ';', length - (size_t)(at - item))) {
-        at++;
-        if ((size_t)(item + length - at) > size && strncmp(at, key, size) == 0 && at[size] == '=')
+    char text[64], its_key[16], its_value[16];
+    snprintf(text, sizeof text, "%.*s", (int)length, part);
+    if (sscanf(text, " %15[^= \t] = %15s", its_key, its_value) != 2)
+        return false;
+    return strcmp(its_key, key) == 0 && (!value || strcmp(its_value, value) == 0);
+}
+
+static bool is_timing(const char *devices)
+{
+    for (const char *part = devices; *part;) {
+        size_t length = strcspn(part, ";,");
+        if (is_setting(part, length, "mode", "timing"))
             return true;
+        part += length + (part[length] != 0);
     }
     return false;
 }
 
-/* Writes the list of devices, each with the settings that it does not say itself. False if it is too long. */
-static bool spell_devices(struct app_setup *setup)
+/* What an option sets on all devices; the value is NULL where the option is not there. */
+struct own_setting {
+    const char *key, *value;
+};
+enum { OWN_SETTINGS = 4 };
+
+/* Its number, if an option sets this too; -1. */
+static int find_own(const struct own_setting *own, const char *part, size_t length)
 {
-    const struct {
-        const char *key, *value;
-    } settings[] = {
+    for (int i = 0; i < OWN_SETTINGS; i++)
+        if (own[i].value && is_setting(part, length, own[i].key, NULL))
+            return i;
+    return -1;
+}
+
+/* What the list says of a device itself stands, unless the list is the environment's: then options win. */
+static void spell_device(FILE *out, const char *item, size_t length, const struct own_setting *own, bool own_wins)
+{
+    size_t size = strcspn(item, ";,");
+    bool said[OWN_SETTINGS] = {false}, cpu = is_cpu(item, length);
+    fwrite(item, 1, size, out);
+    for (const char *part = item + size; part < item + length; part += 1 + size) {
+        size = strcspn(part + 1, ";,");
+        int number = cpu ? -1 : find_own(own, part + 1, size);
+        if (number < 0 || !own_wins)
+            fwrite(part, 1, 1 + size, out);
+        if (number >= 0)
+            said[number] = !own_wins;
+    }
+    for (int i = 0; i < OWN_SETTINGS && !cpu; i++)
+        if (own[i].value && !said[i])
+            fprintf(out, ";%s=%s", own[i].key, own[i].value);
+}
+
+/* Writes the list of devices, each with all of its settings. False if it is too long. */
+static bool spell_devices(struct app_setup *setup, bool own_wins)
+{
+    const struct own_setting own[OWN_SETTINGS] = {
         {"link", setup->link}, {"latency", setup->latency}, {"memory", setup->memory}, {"mode", setup->mode}};
     FILE *out = fmemopen(setup->all_devices, sizeof setup->all_devices, "w");
     if (!out)
         return false;
     for (const char *item = setup->devices; *item;) {
         size_t length = strcspn(item, ",");
-        fwrite(item, 1, length, out);
-        for (size_t i = 0; i < 4 && !is_cpu(item, length); i++)
-            if (settings[i].value && !says(item, length, settings[i].key))
-                fprintf(out, ";%s=%s", settings[i].key, settings[i].value);
+        spell_device(out, item, length, own, own_wins);
         item += length;
         if (*item)
             fputc(*item++, out);
@@ -102,8 +145,21 @@ static bool spell_devices(struct app_setup *setup)
 
 /* ---- The executor ------------------------------------------------------------------------------------------------ */
 
+/* What the executor would take from the environment is taken here, so that all that depends on it knows. True: the list
+ * of devices is from there. */
+static bool take_environment(struct app_setup *setup)
+{
+    bool devices = !setup->devices;
+    if (devices)
+        setup->devices = getenv("THRUM_DEVICES");
+    if (!setup->policy)
+        setup->policy = getenv("THRUM_POLICY");
+    return devices;
+}
+
 int app_setup_check(const char *verb, struct app_setup *setup)
 {
+    bool from_environment = take_environment(setup);
     const struct {
         const char *option, *value;
     } settings[] = {{"--link", setup->link},
@@ -120,9 +176,9 @@ int app_setup_check(const char *verb, struct app_setup *setup)
     const char *own = setup->policy;
     if (own && !strchr(own, '/') && strcmp(own, "steal") != 0 && !thrum_policy_find(own))
         return tool_misuse(verb, "%s.", thrum_message(NULL));
-    if (setup->devices && !spell_devices(setup))
-        return tool_misuse(verb, "--devices is too long.");
-    setup->timing = strstr(setup->all_devices, "mode=timing") != NULL;
+    if (setup->devices && !spell_devices(setup, from_environment))
+        return tool_misuse(verb, "%s is too long.", from_environment ? "THRUM_DEVICES" : "--devices");
+    setup->timing = is_timing(setup->all_devices);
     return TOOL_GO_ON;
 }
 

@@ -24,7 +24,8 @@ struct app_setup {
 enum { APP_SETUP_OPTIONS = 18 };
 void app_setup_options(struct app_setup *setup, struct app_option options[APP_SETUP_OPTIONS]);
 
-/* The parts that belong together are checked. TOOL_GO_ON, or an exit code after a sentence. */
+/* What no option says is taken from THRUM_POLICY and THRUM_DEVICES, and the parts that belong together are checked.
+ * TOOL_GO_ON, or an exit code after a sentence. */
 int app_setup_check(const char *verb, struct app_setup *setup);
 
 /* The executor that was asked for, or NULL after a sentence, with the exit code in *code. */
