@@ -43,7 +43,8 @@ int main(void)
     for (int i = 0; i < 99; i++)
         thrum_precede(thrum_task_new(g, nothing, NULL), last);
 
-    int err = ex ? thrum_executor_observe(ex, &(thrum_observer){begin, end, &census}) : THRUM_ENOMEM;
+    int err = ex ? thrum_executor_observe(ex, &(thrum_observer){.begin = begin, .end = end, .context = &census})
+                 : THRUM_ENOMEM;
     if (!err)
         err = thrum_run(ex, g);
     if (err)

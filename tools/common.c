@@ -292,3 +292,13 @@ const char *tool_time(double seconds, char buffer[TOOL_TIME_SIZE])
     snprintf(buffer, TOOL_TIME_SIZE, "%.4g %s", seconds / units[unit].size, units[unit].name);
     return buffer;
 }
+
+const char *tool_bytes(double bytes, char buffer[TOOL_TIME_SIZE])
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    int unit = 0;
+    for (; bytes >= 1024 && unit < 4; unit++)
+        bytes /= 1024;
+    snprintf(buffer, TOOL_TIME_SIZE, "%.4g %s", bytes, units[unit]);
+    return buffer;
+}

@@ -71,4 +71,7 @@ double tool_now(void);
 #define TOOL_TIME_SIZE 32
 const char *tool_time(double seconds, char buffer[TOOL_TIME_SIZE]);
 
+/* Likewise: "1.25 MiB". */
+const char *tool_bytes(double bytes, char buffer[TOOL_TIME_SIZE]);
+
 #endif

@@ -41,7 +41,9 @@ static int run_observed(struct census *census, atomic_int *count)
     for (int i = 0; i < OBSERVED_TASKS; i++)
         thrum_task_new(graph, count_up, count);
     thrum_executor *ex = thrum_executor_new(NULL);
-    int code = ex ? thrum_executor_observe(ex, &(thrum_observer){observe_begin, observe_end, census}) : -1;
+    int code = ex ? thrum_executor_observe(
+                        ex, &(thrum_observer){.begin = observe_begin, .end = observe_end, .context = census})
+                  : -1;
     if (code != 0)
         tour_stop("the observer was refused: %s", thrum_message(NULL));
     else if (thrum_run_n(ex, graph, OBSERVED_RUNS) != 0)

@@ -16,7 +16,7 @@ static const char help[] =
     "write it; '-' reads standard input. (The same file opens in Perfetto and speedscope.)\n\n"
     "  summary   makespan (first begin to last end), how much of it each worker was busy\n"
     "            and idle, a bar over time per worker, how often it stole from others and slept,\n"
-    "            and the tasks that took most time\n\n"
+    "            copies and bytes over each way between memories, and the tasks that took most time\n\n"
     "options:\n"
     "  --json    one JSON object instead of tables\n"
     "  --top N   how many names of tasks to list (default 10; 0 lists all)\n"
@@ -42,11 +42,9 @@ static double capacity(const struct trace *trace)
 
 /* ---- For people -------------------------------------------------------------------------------------------------- */
 
-static void print_bar(const struct trace *trace, size_t lane)
+static void print_bar(const double slices[BAR])
 {
     static const char shades[] = " .:+*#";
-    double slices[BAR];
-    trace_slices(trace, lane, slices, BAR);
     putchar('|');
     for (int i = 0; i < BAR; i++)
         putchar(shades[slices[i] <= 0 ? 0 : slices[i] >= 0.999 ? 5 : 1 + (int)(slices[i] * 4)]);
@@ -64,6 +62,7 @@ static int label_width(const struct trace *trace)
 
 static void print_lanes(const struct trace *trace)
 {
+    double slices[BAR];
     char busy[TOOL_TIME_SIZE], idle[TOOL_TIME_SIZE];
     int width = label_width(trace);
     printf("\n%-*s %9s %10s %10s %10s\n", width, "worker", "tasks", "busy", "idle", "occupancy");
@@ -71,9 +70,41 @@ static void print_lanes(const struct trace *trace)
         const struct trace_lane *lane = &trace->lanes[i];
         printf("%-*s %9zu %10s %10s %8.1f %%  ", width, lane->label, lane->events, tool_time(lane->busy, busy),
                tool_time(trace->makespan - lane->busy, idle), 100 * share(lane->busy, trace->makespan));
-        print_bar(trace, i);
+        trace_slices(trace, i, slices, BAR);
+        print_bar(slices);
         putchar('\n');
     }
+}
+
+/* Where content was thrown out, a line more says how often. */
+static void print_thrown_out(const struct trace *trace)
+{
+    for (size_t i = 0; i < trace->link_count; i++) {
+        const struct trace_link *link = &trace->links[i];
+        if (link->thrown_out + link->written_back)
+            printf("thrown out of memory %lld: %zu times, %zu after a copy back\n", link->from,
+                   link->thrown_out + link->written_back, link->written_back);
+    }
+}
+
+static void print_links(const struct trace *trace)
+{
+    double slices[BAR];
+    char label[48], bytes[TOOL_TIME_SIZE], busy[TOOL_TIME_SIZE];
+    int width = label_width(trace);
+    if (!trace->link_count)
+        return;
+    printf("\n%-*s %9s %10s %10s %10s\n", width, "link", "copies", "bytes", "busy", "occupancy");
+    for (size_t i = 0; i < trace->link_count; i++) {
+        const struct trace_link *link = &trace->links[i];
+        snprintf(label, sizeof label, "%lld>%lld", link->from, link->to);
+        printf("%-*s %9zu %10s %10s %8.1f %%  ", width, label, link->copies, tool_bytes(link->bytes, bytes),
+               tool_time(link->busy, busy), 100 * share(link->busy, trace->makespan));
+        trace_link_slices(trace, i, slices, BAR);
+        print_bar(slices);
+        putchar('\n');
+    }
+    print_thrown_out(trace);
 }
 
 static void print_counts(const char *label, int width, const struct trace_stats *s)
@@ -133,10 +164,12 @@ static void print_tables(const struct trace *trace, const size_t *ranking, size_
     printf("idle       %s\n", tool_time(capacity(trace) - trace->busy, idle));
     if (trace->event_count) {
         print_lanes(trace);
+        print_links(trace);
         print_stats(trace);
         print_top(trace, ranking, top);
     } else {
         printf("\nNo task ran while this was recorded.\n");
+        print_links(trace);
         print_stats(trace);
     }
     print_lost(trace);
@@ -170,6 +203,21 @@ static json_t *lanes_json(const struct trace *trace)
     return list;
 }
 
+static json_t *links_json(const struct trace *trace)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < trace->link_count; i++) {
+        const struct trace_link *link = &trace->links[i];
+        json_array_append_new(
+            list, json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f}", "from", (json_int_t)link->from, "to",
+                            (json_int_t)link->to, "copies", (json_int_t)link->copies, "bytes",
+                            (json_int_t)fmin(link->bytes, 0x1p62), "prefetched", (json_int_t)link->prefetched,
+                            "written_back", (json_int_t)link->written_back, "thrown_out", (json_int_t)link->thrown_out,
+                            "busy_us", micro(link->busy), "occupancy", share(link->busy, trace->makespan)));
+    }
+    return list;
+}
+
 static json_t *top_json(const struct trace *trace, const size_t *ranking, size_t top)
 {
     json_t *list = json_array();
@@ -185,11 +233,11 @@ static json_t *top_json(const struct trace *trace, const size_t *ranking, size_t
 
 static void print_json(const struct trace *trace, const size_t *ranking, size_t top)
 {
-    json_t *object =
-        json_pack("{s:f, s:I, s:f, s:f, s:f, s:I, s:o, s:o}", "makespan_us", micro(trace->makespan), "tasks",
-                  (json_int_t)trace->event_count, "busy_us", micro(trace->busy), "idle_us",
-                  micro(capacity(trace) - trace->busy), "occupancy", share(trace->busy, capacity(trace)), "lost_events",
-                  (json_int_t)trace->lost, "workers", lanes_json(trace), "top", top_json(trace, ranking, top));
+    json_t *object = json_pack("{s:f, s:I, s:f, s:f, s:f, s:I, s:o, s:o, s:o}", "makespan_us", micro(trace->makespan),
+                               "tasks", (json_int_t)trace->event_count, "busy_us", micro(trace->busy), "idle_us",
+                               micro(capacity(trace) - trace->busy), "occupancy", share(trace->busy, capacity(trace)),
+                               "lost_events", (json_int_t)trace->lost, "workers", lanes_json(trace), "links",
+                               links_json(trace), "top", top_json(trace, ranking, top));
     add_stats(object, &trace->stats);
     json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     putchar('\n');

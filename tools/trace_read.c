@@ -14,7 +14,7 @@ struct reader {
     const char *path;
     char *why;
     size_t why_size;
-    json_t *lane_of, *name_of; /* from a thread's number and from a name to the index */
+    json_t *lane_of, *name_of, *link_of; /* from a thread's number and from a name to the index */
 };
 
 static int fail(struct reader *r, const char *format, ...)
@@ -47,11 +47,17 @@ static size_t index_of(json_t *map, const char *key)
 
 /* ---- Events ------------------------------------------------------------------------------------------------------ */
 
+static long long thread_of(const json_t *event, char key[32])
+{
+    long long thread = json_integer_value(json_object_get(event, "tid"));
+    snprintf(key, 32, "%lld", thread);
+    return thread;
+}
+
 static int find_lane(struct reader *r, const json_t *event, size_t *lane)
 {
     char key[32];
-    long long thread = json_integer_value(json_object_get(event, "tid"));
-    snprintf(key, sizeof key, "%lld", thread);
+    long long thread = thread_of(event, key);
     *lane = index_of(r->lane_of, key);
     if (*lane < r->trace->lane_count)
         return 0;
@@ -85,16 +91,23 @@ static int find_name(struct reader *r, const json_t *event, size_t *name)
     return r->trace->names[*name].text ? 0 : no_memory(r);
 }
 
-static int read_task(struct reader *r, const json_t *event, size_t number)
+static int read_times(struct reader *r, const json_t *event, size_t number, double *begins, double *lasts)
 {
     const json_t *begin = json_object_get(event, "ts"), *length = json_object_get(event, "dur");
-    struct trace_event *e = &r->trace->events[r->trace->event_count];
     if (!json_is_number(begin) || !json_is_number(length))
         return fail(r, " is damaged: event %zu of traceEvents has no number in '%s'", number,
                     json_is_number(begin) ? "dur" : "ts");
-    *e = (struct trace_event){1e-6 * json_number_value(begin), 1e-6 * json_number_value(length), 0, 0, false};
-    if (e->length < 0)
-        return fail(r, " is damaged: event %zu of traceEvents has a negative 'dur'", number);
+    *begins = 1e-6 * json_number_value(begin);
+    *lasts = 1e-6 * json_number_value(length);
+    return *lasts < 0 ? fail(r, " is damaged: event %zu of traceEvents has a negative 'dur'", number) : 0;
+}
+
+static int read_task(struct reader *r, const json_t *event, size_t number)
+{
+    struct trace_event *e = &r->trace->events[r->trace->event_count];
+    *e = (struct trace_event){0};
+    if (read_times(r, event, number, &e->begin, &e->length) != 0)
+        return -1;
     if (find_lane(r, event, &e->lane) != 0 || find_name(r, event, &e->name) != 0)
         return -1;
     r->trace->event_count++;
@@ -139,15 +152,81 @@ static int read_stats(struct reader *r, const json_t *event)
     return 0;
 }
 
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
+
+/* The link whose thread the event is in; NULL: it is no link's. Its metadata comes before its copies. */
+static struct trace_link *link_of(const struct reader *r, const json_t *event)
+{
+    char key[32];
+    if (r->trace->link_count == 0)
+        return NULL;
+    thread_of(event, key);
+    const json_t *known = json_object_get(r->link_of, key);
+    return known ? &r->trace->links[json_integer_value(known)] : NULL;
+}
+
+static int read_link(struct reader *r, const json_t *event)
+{
+    char key[32];
+    const json_t *args = json_object_get(event, "args");
+    if (link_of(r, event))
+        return 0;
+    struct trace_link *links = realloc(r->trace->links, (r->trace->link_count + 1) * sizeof *links);
+    if (!links)
+        return no_memory(r);
+    r->trace->links = links;
+    links[r->trace->link_count] = (struct trace_link){
+        .thread = thread_of(event, key), .from = count_in(args, "from"), .to = count_in(args, "to")};
+    r->trace->link_count = index_of(r->link_of, key) + 1;
+    return 0;
+}
+
+static bool has_reason(const json_t *event, const char *reason)
+{
+    const char *text = json_string_value(json_object_get(json_object_get(event, "args"), "reason"));
+    return text && strcmp(text, reason) == 0;
+}
+
+static int read_copy(struct reader *r, const json_t *event, size_t number, struct trace_link *link)
+{
+    struct trace_copy *copy = &r->trace->copies[r->trace->copy_count];
+    double bytes = json_number_value(json_object_get(json_object_get(event, "args"), "bytes"));
+    if (read_times(r, event, number, &copy->begin, &copy->length) != 0)
+        return -1;
+    copy->link = (size_t)(link - r->trace->links);
+    r->trace->copy_count++;
+    link->copies++;
+    link->bytes += bytes > 0 ? bytes : 0;
+    link->prefetched += has_reason(event, "prefetched");
+    link->written_back += has_reason(event, "written back");
+    return 0;
+}
+
+/* ---- All of them ------------------------------------------------------------------------------------------------- */
+
+static int read_link_event(struct reader *r, const json_t *event, size_t number, struct trace_link *link)
+{
+    const char *kind = json_string_value(json_object_get(event, "ph"));
+    if (strcmp(kind, "X") == 0)
+        return read_copy(r, event, number, link);
+    link->thrown_out += strcmp(kind, "i") == 0 && has_reason(event, "thrown out");
+    return 0;
+}
+
 /* Other kinds of event are for other programs. */
 static int read_event(struct reader *r, const json_t *event, size_t number)
 {
     const char *kind = json_string_value(json_object_get(event, "ph"));
     if (!kind)
         return fail(r, " is not a trace: event %zu of traceEvents has no text in 'ph'", number);
+    struct trace_link *link = link_of(r, event);
+    if (link)
+        return read_link_event(r, event, number, link);
     if (strcmp(kind, "X") == 0)
         return read_task(r, event, number);
     const char *name = json_string_value(json_object_get(event, "name"));
+    if (strcmp(kind, "M") == 0 && name && strcmp(name, "thrum_link") == 0)
+        return read_link(r, event);
     if (strcmp(kind, "M") == 0 && name && strcmp(name, "thread_name") == 0)
         return read_lane_label(r, event);
     if (strcmp(kind, "M") == 0 && name && strcmp(name, "thrum_stats") == 0)
@@ -175,7 +254,8 @@ static int read_root(struct reader *r, const json_t *root)
     const json_t *lost = json_object_get(json_object_get(root, "otherData"), "lost_events");
     r->trace->lost = json_is_string(lost) ? atoll(json_string_value(lost)) : json_integer_value(lost);
     r->trace->events = calloc(json_array_size(events) + 1, sizeof *r->trace->events);
-    if (!r->trace->events)
+    r->trace->copies = calloc(json_array_size(events) + 1, sizeof *r->trace->copies);
+    if (!r->trace->events || !r->trace->copies)
         return no_memory(r);
     for (size_t i = 0; i < json_array_size(events); i++)
         if (read_event(r, json_array_get(events, i), i) != 0)
@@ -234,17 +314,32 @@ static int by_lane_and_begin(const void *a, const void *b)
     return (x->length < y->length) - (x->length > y->length);
 }
 
+static int by_link_and_begin(const void *a, const void *b)
+{
+    const struct trace_copy *x = a, *y = b;
+    if (x->link != y->link)
+        return x->link < y->link ? -1 : 1;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+static void widen(double begin, double length, double *first, double *last)
+{
+    *first = begin < *first ? begin : *first;
+    *last = begin + length > *last ? begin + length : *last;
+}
+
 static void count_from_zero(struct trace *trace)
 {
     double first = INFINITY, last = -INFINITY;
-    for (size_t i = 0; i < trace->event_count; i++) {
-        const struct trace_event *e = &trace->events[i];
-        first = e->begin < first ? e->begin : first;
-        last = e->begin + e->length > last ? e->begin + e->length : last;
-    }
+    for (size_t i = 0; i < trace->event_count; i++)
+        widen(trace->events[i].begin, trace->events[i].length, &first, &last);
+    for (size_t i = 0; i < trace->copy_count; i++)
+        widen(trace->copies[i].begin, trace->copies[i].length, &first, &last);
     for (size_t i = 0; i < trace->event_count; i++)
         trace->events[i].begin -= first;
-    trace->makespan = trace->event_count ? last - first : 0;
+    for (size_t i = 0; i < trace->copy_count; i++)
+        trace->copies[i].begin -= first;
+    trace->makespan = trace->event_count + trace->copy_count ? last - first : 0;
 }
 
 /* Walks along each lane. What ends after `covered` was not counted yet. Times in the file are rounded to nanoseconds,
@@ -272,6 +367,22 @@ static void sum_up(struct trace *trace)
     }
     for (size_t i = 0; i < trace->lane_count; i++)
         trace->busy += trace->lanes[i].busy;
+}
+
+/* As of lanes: what other programs have written may overlap. */
+static void sum_up_links(struct trace *trace)
+{
+    double covered = 0;
+    for (size_t i = 0; i < trace->copy_count; i++) {
+        const struct trace_copy *copy = &trace->copies[i];
+        double end = copy->begin + copy->length;
+        if (i == 0 || copy->link != copy[-1].link)
+            covered = 0;
+        if (end <= covered)
+            continue;
+        trace->links[copy->link].busy += end - (copy->begin > covered ? copy->begin : covered);
+        covered = end;
+    }
 }
 
 static void sum_up_stats(struct trace *trace)
@@ -338,8 +449,10 @@ static int finish(struct reader *r)
         return -1;
     count_from_zero(r->trace);
     qsort(r->trace->events, r->trace->event_count, sizeof *r->trace->events, by_lane_and_begin);
+    qsort(r->trace->copies, r->trace->copy_count, sizeof *r->trace->copies, by_link_and_begin);
     tell_helpers(r->trace);
     sum_up(r->trace);
+    sum_up_links(r->trace);
     sum_up_stats(r->trace);
     drop_idle_helpers(r->trace);
     return 0;
@@ -361,12 +474,13 @@ static json_t *load(struct reader *r, const char *text, size_t size)
 int trace_read_text(const char *text, size_t size, const char *path, struct trace *trace, char *why, size_t why_size)
 {
     *trace = (struct trace){0};
-    struct reader r = {trace, path, why, why_size, json_object(), json_object()};
+    struct reader r = {trace, path, why, why_size, json_object(), json_object(), json_object()};
     json_t *root = load(&r, text, size);
     int code = root && read_root(&r, root) == 0 && finish(&r) == 0 ? 0 : -1;
     json_decref(root);
     json_decref(r.lane_of);
     json_decref(r.name_of);
+    json_decref(r.link_of);
     if (code != 0)
         trace_free(trace);
     return code;
@@ -392,7 +506,17 @@ void trace_free(struct trace *trace)
     free(trace->events);
     free(trace->lanes);
     free(trace->names);
+    free(trace->copies);
+    free(trace->links);
     *trace = (struct trace){0};
+}
+
+static void add_to_slices(double begin, double end, double width, double *slices, size_t count)
+{
+    for (size_t s = (size_t)(begin / width); s < count && (double)s * width < end; s++) {
+        double from = fmax(begin, (double)s * width), to = fmin(end, (double)(s + 1) * width);
+        slices[s] = fmin(1, slices[s] + fmax(0, to - from) / width);
+    }
 }
 
 void trace_slices(const struct trace *trace, size_t lane, double *slices, size_t count)
@@ -401,13 +525,19 @@ void trace_slices(const struct trace *trace, size_t lane, double *slices, size_t
     double width = trace->makespan / (double)count;
     for (size_t i = 0; i < trace->event_count && width > 0; i++) {
         const struct trace_event *e = &trace->events[i];
-        if (e->lane != lane || e->nested)
-            continue;
-        double end = e->begin + e->length;
-        for (size_t s = (size_t)(e->begin / width); s < count && (double)s * width < end; s++) {
-            double from = fmax(e->begin, (double)s * width), to = fmin(end, (double)(s + 1) * width);
-            slices[s] = fmin(1, slices[s] + fmax(0, to - from) / width);
-        }
+        if (e->lane == lane && !e->nested)
+            add_to_slices(e->begin, e->begin + e->length, width, slices, count);
+    }
+}
+
+void trace_link_slices(const struct trace *trace, size_t link, double *slices, size_t count)
+{
+    memset(slices, 0, count * sizeof *slices);
+    double width = trace->makespan / (double)count;
+    for (size_t i = 0; i < trace->copy_count && width > 0; i++) {
+        const struct trace_copy *copy = &trace->copies[i];
+        if (copy->link == link)
+            add_to_slices(copy->begin, copy->begin + copy->length, width, slices, count);
     }
 }
 

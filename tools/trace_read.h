@@ -4,6 +4,9 @@
  *
  * A lane is one thread of the trace: a worker, or a thread that helped while a worker slept. A worker that waits in a
  * task runs other tasks inside it, so the events of a lane may be nested; `busy` counts such time once.
+ *
+ * A link is the way from one memory node to another, with the copies over it. What was thrown out of a node belongs to
+ * its way home.
  */
 #ifndef THRUM_TOOLS_TRACE_READ_H
 #define THRUM_TOOLS_TRACE_READ_H
@@ -40,12 +43,26 @@ struct trace_name {
     double total, longest;
 };
 
+struct trace_copy {
+    double begin, length; /* as of events */
+    size_t link;
+};
+
+struct trace_link {
+    long long thread, from, to;
+    size_t copies, prefetched, written_back; /* the last two are among the first */
+    size_t thrown_out;                       /* at once: the content was elsewhere too */
+    double bytes, busy;
+};
+
 struct trace {
     struct trace_event *events; /* by lane, then by begin */
     struct trace_lane *lanes;   /* by thread */
     struct trace_name *names;   /* in order of first appearance */
-    size_t event_count, lane_count, name_count;
-    double makespan; /* from the first begin to the last end */
+    struct trace_copy *copies;  /* by link, then by begin */
+    struct trace_link *links;   /* as in the file */
+    size_t event_count, lane_count, name_count, copy_count, link_count;
+    double makespan; /* from the first begin to the last end, of tasks and copies */
     double busy;     /* of all lanes */
     size_t workers;  /* lanes that are no helpers */
     bool nested;
@@ -59,8 +76,10 @@ int trace_read(const char *path, struct trace *trace, char *why, size_t why_size
 int trace_read_text(const char *text, size_t size, const char *path, struct trace *trace, char *why, size_t why_size);
 void trace_free(struct trace *trace);
 
-/* The share of the whole that lane `lane` was busy in each of `count` equal slices of the makespan, 0 to 1. */
+/* The share of the whole that lane `lane`, or link `link`, was busy in each of `count` equal slices of the makespan,
+ * 0 to 1. */
 void trace_slices(const struct trace *trace, size_t lane, double *slices, size_t count);
+void trace_link_slices(const struct trace *trace, size_t link, double *slices, size_t count);
 
 /* The indices of the names by falling total time, to be freed; NULL without memory. */
 size_t *trace_ranking(const struct trace *trace);

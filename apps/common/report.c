@@ -22,15 +22,6 @@ static const char *policy_of(const struct app *app)
 
 /* ---- For people -------------------------------------------------------------------------------------------------- */
 
-static void print_bytes(double bytes)
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    int unit = 0;
-    for (; bytes >= 1024 && unit < 4; unit++)
-        bytes /= 1024;
-    printf("%.4g %s", bytes, units[unit]);
-}
-
 static void print_places(const struct app_counts *counts)
 {
     char busy[TOOL_TIME_SIZE], waiting[TOOL_TIME_SIZE];
@@ -48,12 +39,11 @@ static void print_places(const struct app_counts *counts)
 
 static void print_nodes(const struct app_counts *counts)
 {
+    char used[TOOL_TIME_SIZE], memory[TOOL_TIME_SIZE];
     for (int i = 1; i < counts->nodes; i++) {
         const thrum_node_stats *node = &counts->node[i];
-        printf("memory %-3d ", i);
-        print_bytes((double)node->most_used);
-        printf(" used of ");
-        print_bytes((double)node->memory);
+        printf("memory %-3d %s used of %s", i, tool_bytes((double)node->most_used, used),
+               tool_bytes((double)node->memory, memory));
         printf(", %" PRIu64 " evictions (%" PRIu64 " written back), %" PRIu64 " prefetches\n", node->evictions,
                node->written_back, node->prefetches);
     }
@@ -61,13 +51,13 @@ static void print_nodes(const struct app_counts *counts)
 
 static void print_links(const struct app_counts *counts)
 {
+    char bytes[TOOL_TIME_SIZE];
     for (int i = 0; i < counts->nodes * counts->nodes; i++) {
         const thrum_link_stats *link = &counts->links[i];
         if (!link->copies)
             continue;
-        printf("link %d>%d   ", i / counts->nodes, i % counts->nodes);
-        print_bytes((double)link->bytes);
-        printf(" in %" PRIu64 " copies\n", link->copies);
+        printf("link %d>%d   %s in %" PRIu64 " copies\n", i / counts->nodes, i % counts->nodes,
+               tool_bytes((double)link->bytes, bytes), link->copies);
     }
 }
 

@@ -47,7 +47,7 @@ static const struct row {
     [THRUM__OPT_TRACE] = {"THRUM_TRACE", "", "a file name", "text", 1, 0,
                           "write a trace in Chrome's format to this file when an executor is freed"},
     [THRUM__OPT_TRACE_EVENTS] = {"THRUM_TRACE_EVENTS", "65536", "16 to 16777216", "", 16, 16777216,
-                                 "tasks that a trace keeps per worker: the last ones"},
+                                 "tasks that a trace keeps per worker, and copies per link: the last ones"},
 };
 
 const char *thrum__option_text(enum thrum__option_id id)

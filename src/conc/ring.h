@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The trace ring: the last events of one worker.
+ * The trace ring: the last events of one worker, or of one way between memory nodes.
  *
  * One writer, which never waits: when the ring is full the oldest event is overwritten and counted as lost. Readers
  * come when the writer is at rest (the executor is drained), so plain fields do; what orders the two is whatever told
@@ -9,6 +9,7 @@
 #ifndef THRUM_CONC_RING_H
 #define THRUM_CONC_RING_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct thrum__event {
@@ -19,6 +20,22 @@ typedef struct thrum__event {
 } thrum__event;
 
 enum { THRUM__EVENT_SPAWNED = -1, THRUM__EVENT_SUBMITTED = -2, THRUM__EVENT_JOB = -3 };
+
+/* Of copies: `names` is the handle's name, or NULL, and `number` is this: enum thrum_copy_reason, or that content was
+ * thrown out without one; and how many bytes. */
+enum { THRUM__THROWN_OUT = 3 };
+static inline int64_t thrum__copy_number(size_t bytes, int what)
+{
+    return (int64_t)((uint64_t)bytes << 2 | (uint64_t)what);
+}
+static inline int thrum__copy_what(int64_t number)
+{
+    return (int)(number & 3);
+}
+static inline uint64_t thrum__copy_bytes(int64_t number)
+{
+    return (uint64_t)number >> 2;
+}
 
 typedef struct thrum__ring {
     thrum__event *events;

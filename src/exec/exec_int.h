@@ -318,11 +318,12 @@ typedef struct thrum__held_names {
     thrum__names *names;
 } thrum__held_names;
 
-/* Names of jobs, likewise. */
+/* Names of jobs and of data, likewise. */
 typedef struct thrum__kept_text {
     struct thrum__kept_text *next;
     char text[];
 } thrum__kept_text;
+enum { THRUM__KEPT_LISTS = 256 };
 
 struct thrum_executor {
     thrum__object object;
@@ -349,8 +350,8 @@ struct thrum_executor {
     char *trace;
     uint64_t trace_events;
     int64_t trace_begin;
-    thrum__held_names *held_names; /* ex->lock */
-    thrum__kept_text *kept_texts;  /* ex->lock */
+    thrum__held_names *held_names;                   /* ex->lock */
+    thrum__kept_text *kept_texts[THRUM__KEPT_LISTS]; /* likewise */
     /* Sources of events: see event_source.c. */
     _Alignas(64) _Atomic uint32_t held; /* events that are not released */
     _Atomic uint32_t source_count;
@@ -903,6 +904,9 @@ void thrum__watch_begin(worker *w, watch *watch, const thrum_task *task, int64_t
 void thrum__watch_begin_job(worker *w, watch *watch, const char *name);
 void thrum__watch_end(worker *w, const watch *watch);
 int thrum__watch_hold_names(thrum_executor *ex, thrum_graph *graph);
+/* A copy that stays as long as the executor: names of jobs and data may be gone when the trace is written. NULL without
+ * memory. */
+const char *thrum__watch_keep_text(thrum_executor *ex, const char *text);
 int thrum__trace_write(thrum_executor *ex);
 
 #endif

@@ -668,11 +668,12 @@ static void executor_destroy(thrum_executor *ex)
         thrum__worker_free(ex->retired);
         ex->retired = next;
     }
-    while (ex->kept_texts) {
-        thrum__kept_text *next = ex->kept_texts->next;
-        thrum__free(ex->kept_texts);
-        ex->kept_texts = next;
-    }
+    for (int list = 0; list < THRUM__KEPT_LISTS; list++)
+        while (ex->kept_texts[list]) {
+            thrum__kept_text *next = ex->kept_texts[list]->next;
+            thrum__free(ex->kept_texts[list]);
+            ex->kept_texts[list] = next;
+        }
     thrum__service_end(ex);
     for (uint32_t i = 0; i < ex->run_count; i++)
         thrum__free(atomic_load_explicit(&ex->runs[i], memory_order_relaxed));

@@ -153,20 +153,29 @@ static replica *oldest_that_may_go(const thrum__places *places, const node *n)
     return r;
 }
 
+/* What is elsewhere too, or nowhere. */
+static void drop_copy(thrum__places *places, node *n, replica *r)
+{
+    bool has_content = r->state != THRUM_INVALID;
+    n->evictions += has_content;
+    if (has_content && places->ex->trace)
+        thrum__copy_note_thrown_out(places, r);
+    thrum__replica_drop(places, r);
+}
+
 /* At once, or after a copy home. False: there is no memory to begin that. */
 static bool throw_out(thrum__places *places, node *n, replica *r, todo *todo)
 {
-    bool has_content = r->state != THRUM_INVALID;
     if (thrum__replica_is_last(r->all, r->node, places->node_count)) {
-        if (!thrum__transfer_begin(places, r->all, r->node, 0, todo))
+        if (!thrum__transfer_begin(places, r->all, r->node, 0, THRUM_COPY_WRITTEN_BACK, todo))
             return false;
         r->leaving = true;
         n->leaving += r->all->bytes;
         n->written_back++;
+        n->evictions++;
     } else {
-        thrum__replica_drop(places, r);
+        drop_copy(places, n, r);
     }
-    n->evictions += has_content;
     return true;
 }
 
@@ -439,8 +448,7 @@ bool thrum__replica_prefetch_memory(thrum__places *places, replica *r)
         replica *other = oldest_to_spare(places, n);
         if (!other)
             return false;
-        n->evictions += other->state != THRUM_INVALID;
-        thrum__replica_drop(places, other);
+        drop_copy(places, n, other);
     }
     return replica_get(n, r) == 0;
 }

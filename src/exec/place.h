@@ -42,6 +42,11 @@ void thrum__places_stop(thrum__places *places);
 void thrum__places_free(thrum__places *places); /* after that. Handles that are left lose their replicas */
 int thrum__places_nodes(const thrum__places *places);
 
+/* The ways between nodes that something went over, for the trace: how many, and if `tracks` is not NULL, those, with
+ * numbers from `next_number` on. After thrum__places_stop. */
+struct thrum__link_track;
+size_t thrum__places_link_tracks(const thrum__places *places, struct thrum__link_track *tracks, int next_number);
+
 /* Whether some place can run the codelet: 0 or an error that names it and what there is. */
 int thrum__places_can_run(const thrum__places *places, const thrum_codelet *codelet, const void *arg, int worker);
 
@@ -75,6 +80,8 @@ bool thrum__place_on_device(const thrum__places *places);
  * driver's thread, unless its last job was a fetch that writes: then there are none. */
 int thrum__replicas_new(thrum__places *places, thrum_data *data, bool at_home);
 void thrum__replicas_free(thrum__places *places, thrum_data *data);
+/* As thrum__data_set_name; copies that are under way may be looking at the name. */
+int thrum__replicas_rename(thrum__places *places, thrum_data *data, const char *name);
 int thrum__replica_state(const thrum_data *data, int node);
 
 #endif

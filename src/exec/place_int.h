@@ -2,8 +2,8 @@
  *
  * Placing from the inside. Reading order: this file, plan.c (what there is), place.c (how jobs get to workers),
  * contract.c (what a policy must not do), world.c (what it sees), stage.c (how a job's data gets to its node), memory.c
- * (room for it), transfer.c (copies), replica.c (handles, and a check of everything), kernel.c (running a job),
- * broken.c (devices that fail).
+ * (room for it), transfer.c (copies), copies.c (who watches them), replica.c (handles, and a check of everything),
+ * kernel.c (running a job), broken.c (devices that fail).
  *
  * Glossary
  *   place     a worker that runs codelets. `thrum_place` is what users see of it.
@@ -19,6 +19,7 @@
  *   places->policy_lock   the policy, the table of jobs, who was refused
  *   places->lock          replicas, memory, lines, what waits for transfers, statistics of nodes and links
  *   place->lock           the list of jobs whose data has arrived
+ *   ex->lock              names that are kept for the trace
  * What must not be done with places->lock held is noted in a `todo` and carried out after it has been given back.
  */
 #ifndef THRUM_EXEC_PLACE_INT_H
@@ -74,6 +75,8 @@ typedef struct link_stats {
     uint64_t copies, bytes;
     int64_t busy, since; /* nanoseconds; the moment when the first of those under way began */
     uint32_t under_way;
+    int64_t free_since; /* of an executor that is watched: when the last copy ended */
+    thrum__ring ring;   /* with a trace; events == NULL: nothing was noted yet */
 } link_stats;
 
 /* ---- Uses and placings ------------------------------------------------------------------------------------------- */
@@ -144,6 +147,12 @@ typedef struct transfer {
     replicas *data;
     struct transfer *next; /* in a todo */
     int from, to;
+    enum thrum_copy_reason reason;
+    /* Of an executor that is watched: when it was started; then how long it took its link (0: it failed), and what of
+     * the handle is told. */
+    int64_t begun, noted;
+    size_t bytes;
+    char name[64];
     void *buffer; /* of custom layouts: the packed form */
     _Atomic uint32_t pending;
     _Atomic int err;
@@ -344,8 +353,19 @@ void thrum__replica_is_newest(thrum__places *places, replica *r);
 /* ---- transfer.c -------------------------------------------------------------------------------------------------- */
 
 /* With places->lock. False without memory. */
-bool thrum__transfer_begin(thrum__places *places, replicas *r, int from, int to, todo *todo);
+bool thrum__transfer_begin(thrum__places *places, replicas *r, int from, int to, enum thrum_copy_reason reason,
+                           todo *todo);
 void thrum__transfer_start(transfer *t);
+
+/* ---- copies.c ---------------------------------------------------------------------------------------------------- */
+
+/* With places->lock. A copy has ended well, on an executor that is watched; content is thrown out that is elsewhere
+ * too, with a trace. */
+void thrum__copy_note(thrum__places *places, transfer *t);
+void thrum__copy_note_thrown_out(thrum__places *places, const replica *r);
+/* Without, after the first: tells the observer. */
+void thrum__copy_tell(const transfer *t);
+void thrum__copies_forget(thrum__places *places);
 
 /* ---- replica.c --------------------------------------------------------------------------------------------------- */
 

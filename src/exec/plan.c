@@ -304,6 +304,7 @@ void thrum__places_free(thrum__places *places)
     if (places->begun && places->policy->end)
         places->policy->end(places->policy_state, &places->world);
     thrum__device_close_all(places->device, places->device_count);
+    thrum__copies_forget(places);
     thrum__free(places->policy_state);
     thrum__free(places->settings);
     thrum__free(places->table);

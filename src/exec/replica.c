@@ -115,6 +115,14 @@ void thrum__replicas_free(thrum__places *places, thrum_data *data)
     free_one(places, data);
 }
 
+int thrum__replicas_rename(thrum__places *places, thrum_data *data, const char *name)
+{
+    thrum__lock_take(&places->lock);
+    int err = thrum__data_set_name(data, name);
+    thrum__lock_give(&places->lock);
+    return err;
+}
+
 /* In the child of a fork others may seem to be in the middle of something for ever: there only memory is given back. */
 void thrum__replicas_free_all(thrum__places *places, bool foreign)
 {

@@ -186,7 +186,7 @@ static bool bring(thrum__places *places, const use *u, todo *todo)
         return false;
     }
     int stop = next_stop(places, from, to);
-    if (r->of[stop].arriving || thrum__transfer_begin(places, r, from, stop, todo))
+    if (r->of[stop].arriving || thrum__transfer_begin(places, r, from, stop, THRUM_COPY_NEEDED, todo))
         return true;
     thrum__stage_fault(u->of, THRUM_ENOMEM, "no memory to move data for task '%s'", u->of->shown.name);
     return false;
@@ -429,7 +429,7 @@ static void prefetch_one(thrum__places *places, replicas *r, int to, todo *todo)
     int stop = next_stop(places, from, to);
     if (r->of[stop].arriving || !thrum__replica_prefetch_memory(places, &r->of[stop]))
         return;
-    if (!thrum__transfer_begin(places, r, from, stop, todo))
+    if (!thrum__transfer_begin(places, r, from, stop, THRUM_COPY_PREFETCHED, todo))
         return;
     r->of[stop].wanted = stop == to;
     places->node[to].prefetches++;

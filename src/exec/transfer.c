@@ -16,12 +16,13 @@
 
 /* ---- Beginning --------------------------------------------------------------------------------------------------- */
 
-bool thrum__transfer_begin(thrum__places *places, replicas *r, int from, int to, todo *todo)
+bool thrum__transfer_begin(thrum__places *places, replicas *r, int from, int to, enum thrum_copy_reason reason,
+                           todo *todo)
 {
     transfer *t = thrum__alloc(sizeof *t);
     if (!t)
         return false;
-    *t = (transfer){.places = places, .data = r, .from = from, .to = to, .next = todo->transfers};
+    *t = (transfer){.places = places, .data = r, .from = from, .to = to, .reason = reason, .next = todo->transfers};
     todo->transfers = t;
     r->of[to].arriving = true;
     thrum__replica_pin(places, &r->of[from]);
@@ -105,6 +106,8 @@ static void end_locked(thrum__places *places, transfer *t, todo *todo)
     replicas *r = t->data;
     int err = atomic_load_explicit(&t->err, memory_order_relaxed);
     count_link(places, t, err);
+    if (places->ex->watched && !err)
+        thrum__copy_note(places, t);
     r->of[t->to].arriving = false;
     thrum__replica_unpin(places, &r->of[t->from]);
     thrum__replica_unpin(places, &r->of[t->to]);
@@ -142,6 +145,8 @@ static void end(transfer *t)
     thrum__lock_take(&places->lock);
     end_locked(places, t, &todo);
     thrum__lock_give(&places->lock);
+    if (t->noted)
+        thrum__copy_tell(t);
     thrum__free(t);
     thrum__todo_carry_out(places, &todo);
     atomic_fetch_sub_explicit(&places->inside, 1, memory_order_release);
@@ -217,6 +222,7 @@ static int start_pieces(transfer *t)
 void thrum__transfer_start(transfer *t)
 {
     atomic_store_explicit(&t->pending, 1, memory_order_relaxed);
+    t->begun = t->places->ex->watched ? thrum__now() : 0;
     start_pieces(t);
     lower(t);
 }

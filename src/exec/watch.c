@@ -5,6 +5,7 @@
 #include "exec/exec_int.h"
 
 #include "base/alloc.h"
+#include "exec/place.h"
 #include "sys/clock.h"
 #include "trace/chrome.h"
 
@@ -26,18 +27,26 @@ void thrum__watch_begin(worker *w, watch *watch, const thrum_task *task, int64_t
     watch->begin = w->ring.events ? thrum__now() : 0;
 }
 
-/* A copy that stays as long as the executor: names of jobs may be gone when the trace is written. There are few. NULL
- * without memory. */
-static const char *kept_text(thrum_executor *ex, const char *text)
+/* There are few of jobs, but as many of data as a program has handles. FNV-1a. */
+static thrum__kept_text **kept_list(thrum_executor *ex, const char *text)
 {
+    uint32_t hash = 2166136261u;
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 16777619u;
+    return &ex->kept_texts[hash % THRUM__KEPT_LISTS];
+}
+
+const char *thrum__watch_keep_text(thrum_executor *ex, const char *text)
+{
+    thrum__kept_text **list = kept_list(ex, text);
     thrum__lock_take(&ex->lock);
-    thrum__kept_text *kept = ex->kept_texts;
+    thrum__kept_text *kept = *list;
     while (kept && strcmp(kept->text, text) != 0)
         kept = kept->next;
     if (!kept && (kept = thrum__alloc(sizeof *kept + strlen(text) + 1))) {
         strcpy(kept->text, text);
-        kept->next = ex->kept_texts;
-        ex->kept_texts = kept;
+        kept->next = *list;
+        *list = kept;
     }
     thrum__lock_give(&ex->lock);
     return kept ? kept->text : NULL;
@@ -62,7 +71,7 @@ void thrum__watch_end(worker *w, const watch *watch)
         int64_t end = thrum__now();
         const void *names = task ? thrum__chunk_of(task)->graph->names : NULL;
         if (watch->info.number == THRUM__EVENT_JOB)
-            names = kept_text(w->ex, watch->info.name);
+            names = thrum__watch_keep_text(w->ex, watch->info.name);
         thrum__event event = {watch->begin, end, names, watch->info.number};
         thrum__ring_put(&w->ring, &event);
     }
@@ -112,21 +121,37 @@ static size_t retired_tracks(const thrum_executor *ex, thrum__track *tracks, int
     return count;
 }
 
-int thrum__trace_write(thrum_executor *ex)
+/* Tracks have numbers below `next_number`, and those of workers that were put away from there on. */
+static size_t all_tracks(thrum_executor *ex, thrum__track *tracks, int next_number)
 {
-    size_t most = retired_tracks(ex, NULL, 0), count = 0;
-    int next_number = 0;
-    for (int number = 0; number < ex->domains; number++)
-        next_number += thrum__domain(ex, number)->most;
-    most += (size_t)next_number;
-    thrum__track *tracks = thrum__alloc(most * sizeof *tracks);
-    if (!tracks)
-        return thrum__fault(THRUM_ENOMEM, "no memory to write the trace '%s'", ex->trace);
+    size_t count = 0;
     for (int number = 0; number < ex->domains; number++)
         count += domain_tracks(thrum__domain(ex, number), tracks + count);
-    count += retired_tracks(ex, tracks + count, next_number);
-    int err = thrum__chrome_write(ex->trace, tracks, count, ex->trace_begin);
+    return count + retired_tracks(ex, tracks + count, next_number);
+}
+
+static size_t all_link_tracks(const thrum_executor *ex, thrum__link_track *links, int next_number)
+{
+    const thrum__places *places = ex->space.places;
+    return places ? thrum__places_link_tracks(places, links, next_number) : 0;
+}
+
+int thrum__trace_write(thrum_executor *ex)
+{
+    int workers = 0, retired = (int)retired_tracks(ex, NULL, 0);
+    for (int number = 0; number < ex->domains; number++)
+        workers += thrum__domain(ex, number)->most;
+    size_t links = all_link_tracks(ex, NULL, 0);
+    thrum__track *tracks = thrum__alloc((size_t)(workers + retired) * sizeof *tracks);
+    thrum__link_track *link_tracks = thrum__alloc((links + 1) * sizeof *link_tracks);
+    int err = tracks && link_tracks ? 0 : thrum__fault(THRUM_ENOMEM, "no memory to write the trace '%s'", ex->trace);
+    if (!err) {
+        size_t count = all_tracks(ex, tracks, workers);
+        all_link_tracks(ex, link_tracks, workers + retired);
+        err = thrum__chrome_write(ex->trace, &(thrum__trace){tracks, link_tracks, count, links, ex->trace_begin});
+    }
     thrum__free(tracks);
+    thrum__free(link_tracks);
     return err;
 }
 
@@ -138,7 +163,9 @@ int thrum_executor_observe(thrum_executor *ex, const thrum_observer *observer)
         return err;
     if (!thrum__executor_comes_to_rest(ex, 10000000))
         return thrum__fault(THRUM_EBUSY, "thrum_executor_observe: something runs on the executor; wait for it to end");
-    ex->observer = observer ? *observer : (thrum_observer){NULL, NULL, NULL};
+    if (ex->space.places)
+        thrum__places_stop(ex->space.places);
+    ex->observer = observer ? *observer : (thrum_observer){.context = NULL};
     ex->watched = observer || ex->trace;
     return 0;
 }

@@ -104,7 +104,10 @@ thrum_data *thrum_data_custom(thrum_executor *ex, const thrum_layout *layout, vo
 int thrum_data_set_name(thrum_data *data, const char *name)
 {
     int err = thrum__data_check(data, NULL, "thrum_data_set_name");
-    return err ? err : thrum__data_set_name(data, name);
+    if (err)
+        return err;
+    thrum__places *places = data->replicas ? data->space->places : NULL;
+    return places ? thrum__replicas_rename(places, data, name) : thrum__data_set_name(data, name);
 }
 
 const char *thrum_data_name(const thrum_data *data)

@@ -32,7 +32,7 @@ static int enlarge_transfers(task_run *run)
     return 0;
 }
 
-bool thrum__sim_transfer_begin(task_run *run, piece *p, int from, int to)
+bool thrum__sim_transfer_begin(task_run *run, piece *p, int from, int to, int reason)
 {
     int err = run->free_transfer == NO_TRANSFER ? enlarge_transfers(run) : 0;
     int number = run->free_transfer;
@@ -42,7 +42,8 @@ bool thrum__sim_transfer_begin(task_run *run, piece *p, int from, int to)
     if (err)
         return false;
     run->free_transfer = run->transfers[number].next;
-    run->transfers[number] = (transfer){.piece = (int)(p - run->pieces), .from = from, .to = to};
+    run->transfers[number] =
+        (transfer){.piece = (int)(p - run->pieces), .from = from, .to = to, .reason = reason, .begin = run_now(run)};
     run_replica(run, p, to)->arriving = true;
     run_replica(run, p, from)->users++;
     run_replica(run, p, to)->users++;
@@ -88,6 +89,8 @@ void thrum__sim_transfer_ended(task_run *run, int number)
     run->free_transfer = number;
     if (--l->under_way == 0)
         l->busy += run_now(run) - l->since;
+    if (run->sim->trace)
+        thrum__sim_trace_copy(run, &t);
     to->arriving = false;
     run_replica(run, p, t.from)->users--;
     to->users--;
@@ -142,7 +145,7 @@ static bool bring(task_run *run, const use *u)
     if (run_replica(run, p, stop)->arriving)
         return true;
     charge_copy(&run->workers[u->of->worker], p);
-    return thrum__sim_transfer_begin(run, p, from, stop);
+    return thrum__sim_transfer_begin(run, p, from, stop, THRUM_COPY_NEEDED);
 }
 
 /* Whether a copy of it has to be waited for; begins one where that is needed. A writer waits for all of them. */
@@ -280,7 +283,7 @@ static void prefetch_one(task_run *run, piece *p, int to)
         return;
     if (run->pusher >= 0) /* prefetching is a push's work */
         charge_copy(&run->workers[run->pusher], p);
-    if (thrum__sim_transfer_begin(run, p, from, stop))
+    if (thrum__sim_transfer_begin(run, p, from, stop, THRUM_COPY_PREFETCHED))
         there->wanted = stop == to;
 }
 

@@ -5,8 +5,8 @@
  * Reading order: this file, task_sim.c (a run from its beginning to its end), task_worker.c (how tasks get to workers;
  * compare exec/place.c), task_world.c (what policies see and must not do; exec/world.c, contract.c), task_data.c (how
  * data gets to nodes; exec/stage.c, transfer.c), task_memory.c (room for it; exec/memory.c), task_times.c (how long
- * tasks take), task_bounds.c (how fast it could be at all), task_result.c (idle times, statistics, the trace),
- * task_simgrid.c (another engine, in another process), task_steal.c (the policy "steal").
+ * tasks take), task_bounds.c (how fast it could be at all), task_result.c (idle times, statistics), task_trace.c (the
+ * trace), task_simgrid.c (another engine, in another process), task_steal.c (the policy "steal").
  *
  * Glossary
  *   kind      of workers: 0 are cores, 1 + k the devices of the machine's kind k.
@@ -22,6 +22,7 @@
 
 #include "model/workload.h"
 
+#include <thrum/observer.h>
 #include <thrum/sim.h>
 
 typedef struct thrum__task_run task_run;
@@ -72,6 +73,8 @@ typedef struct node {
 
 typedef struct transfer {
     int piece, from, to;
+    int reason; /* enum thrum_copy_reason */
+    double begin;
     int next; /* among those that are free; NO_TRANSFER */
 } transfer;
 enum { NO_TRANSFER = -1 };
@@ -82,7 +85,15 @@ typedef struct road {
     uint64_t copies, bytes;
     uint32_t under_way;
     double busy, since;
+    double free_since;     /* when the last copy ended */
+    uint64_t trace_events; /* with a trace */
 } road;
+
+/* For the trace: a copy, or that content was thrown out without one. */
+typedef struct trace_copy {
+    int piece, road, what; /* as thrum__copy_number has it */
+    double begin, end;
+} trace_copy;
 
 /* ---- Tasks and workers ------------------------------------------------------------------------------------------- */
 
@@ -183,6 +194,8 @@ struct thrum__task_run {
     uint64_t events, copies, bytes;
     int *trace_order; /* with a trace: tasks in the order of their ends, and when they ended */
     double *trace_end;
+    trace_copy *trace_copies;
+    size_t trace_copy_room, trace_copy_count;
     int err;
 };
 
@@ -282,7 +295,7 @@ void thrum__sim_unstage(task_run *run, task *t);
 void thrum__sim_admit(task_run *run, task *t);
 void thrum__sim_prefetch(task_run *run, const task *t, int to);
 /* False: the run has failed. */
-bool thrum__sim_transfer_begin(task_run *run, piece *p, int from, int to);
+bool thrum__sim_transfer_begin(task_run *run, piece *p, int from, int to, int reason);
 void thrum__sim_transfer_ended(task_run *run, int number);
 
 /* ---- task_memory.c ----------------------------------------------------------------------------------------------- */
@@ -318,6 +331,12 @@ void thrum__sim_count_ready(task_run *run, const task *t, int one);
 void thrum__sim_count_begin(task_run *run, const task *t);
 void thrum__sim_account_all(task_run *run);
 thrum_sim_result *thrum__sim_result_make(const task_run *run);
+
+/* ---- task_trace.c ------------------------------------------------------------------------------------------------ */
+
+/* With a trace: a copy has ended; content was thrown out of a node, that is elsewhere too. */
+void thrum__sim_trace_copy(task_run *run, const transfer *t);
+void thrum__sim_trace_thrown_out(task_run *run, const piece *p, int node);
 int thrum__sim_trace_write(const task_run *run);
 
 #endif

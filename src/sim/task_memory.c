@@ -104,6 +104,15 @@ static bool may_go(const task_run *run, const replica *r)
     return r->users == 0 && (run->pieces[r->piece].writing == 0 || !is_last(run, r));
 }
 
+/* What is elsewhere too, or nowhere. */
+static void drop_copy(task_run *run, int number, replica *r)
+{
+    run->nodes[number].stats.evictions += r->valid;
+    if (r->valid && run->sim->trace)
+        thrum__sim_trace_thrown_out(run, &run->pieces[r->piece], number);
+    thrum__sim_drop(run, number, r);
+}
+
 /* At once, or after a copy home. False: nothing can go, or the run has failed. */
 static bool throw_one_out(task_run *run, int number)
 {
@@ -113,14 +122,14 @@ static bool throw_one_out(task_run *run, int number)
         r = r->newer;
     if (!r)
         return false;
-    n->stats.evictions += r->valid;
     if (!is_last(run, r)) {
-        thrum__sim_drop(run, number, r);
+        drop_copy(run, number, r);
         return true;
     }
     piece *p = &run->pieces[r->piece];
-    if (!thrum__sim_transfer_begin(run, p, number, n->home))
+    if (!thrum__sim_transfer_begin(run, p, number, n->home, THRUM_COPY_WRITTEN_BACK))
         return false;
+    n->stats.evictions++;
     r->leaving = true;
     n->leaving += p->bytes;
     n->stats.written_back++;
@@ -229,8 +238,7 @@ bool thrum__sim_prefetch_memory(task_run *run, int number, piece *p)
         replica *other = oldest_to_spare(run, n);
         if (!other)
             return false;
-        n->stats.evictions += other->valid;
-        thrum__sim_drop(run, number, other);
+        drop_copy(run, number, other);
     }
     replica_get(run, n, r, p);
     return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a simulated run gave: where the time of each worker went, what went over links, bounds, and the trace.
+ * What a simulated run gave: where the time of each worker went, what went over links, and bounds.
  *
  * Idle time has a cause: something was ready that the worker could have run (*held*: the policy did not give it), or
  * nothing was (*starved*). Asking that for each idle worker at each event would be slow. So each kind of workers adds
@@ -12,10 +12,8 @@
 
 #include "base/alloc.h"
 #include "base/fault.h"
-#include "trace/chrome.h"
 
 #include <math.h>
-#include <stdio.h>
 
 /* ---- Something is ready ------------------------------------------------------------------------------------------ */
 
@@ -218,83 +216,4 @@ void thrum_sim_result_free(thrum_sim_result *result)
     thrum__free(result->links);
     thrum__free(result->nodes);
     thrum__free(result);
-}
-
-/* ---- The trace --------------------------------------------------------------------------------------------------- */
-
-typedef struct trace {
-    thrum__ring *rings;
-    thrum__track *tracks;
-    char (*names)[64]; /* of devices */
-} trace;
-
-static void trace_drop(const task_run *run, trace *trace)
-{
-    for (int i = 0; trace->rings && i < run->world.workers; i++)
-        if (trace->rings[i].events)
-            thrum__ring_fini(&trace->rings[i]);
-    thrum__free(trace->rings);
-    thrum__free(trace->tracks);
-    thrum__free(trace->names);
-}
-
-/* As executors name them: cores have no domain, and each device is one. */
-static void name_track(const task_run *run, trace *trace, int number)
-{
-    const thrum__site *site = &run->layout.workers[number], *before = number > 0 ? site - 1 : NULL;
-    bool same = before && before->core_of == site->core_of;
-    char *name = trace->names[number];
-    if (site->core_of >= 0)
-        snprintf(name, sizeof trace->names[0], "%.40s %d", run->layout.machine->kinds[site->kind].name, site->core_of);
-    trace->tracks[number] = (thrum__track){.domain = name,
-                                           .kind = "worker",
-                                           .index = same ? trace->tracks[number - 1].index + 1 : 0,
-                                           .number = number,
-                                           .ring = &trace->rings[number],
-                                           .stats = run->workers[number].counts};
-}
-
-static int trace_begin(const task_run *run, trace *trace)
-{
-    size_t workers = (size_t)run->world.workers;
-    bool failed = false;
-    trace->rings = thrum__zalloc(workers * sizeof *trace->rings);
-    trace->tracks = thrum__zalloc(workers * sizeof *trace->tracks);
-    trace->names = thrum__zalloc(workers * sizeof *trace->names);
-    if (!trace->rings || !trace->tracks || !trace->names)
-        return THRUM_ENOMEM;
-    for (int i = 0; i < run->world.workers; i++) {
-        uint64_t tasks = run->workers[i].stats.tasks;
-        failed |= thrum__ring_init(&trace->rings[i], tasks ? tasks : 1) != 0;
-        name_track(run, trace, i);
-    }
-    return failed ? THRUM_ENOMEM : 0;
-}
-
-static int64_t nanoseconds(double seconds)
-{
-    return (int64_t)llround(seconds * 1e9);
-}
-
-static void trace_fill(const task_run *run, const trace *trace)
-{
-    for (int i = 0; i < run->done; i++) {
-        const task *t = &run->tasks[run->trace_order[i]];
-        thrum__event event = {nanoseconds(t->begin), nanoseconds(run->trace_end[i]), t->shown.name, THRUM__EVENT_JOB};
-        thrum__ring_put(&trace->rings[t->worker], &event);
-    }
-}
-
-int thrum__sim_trace_write(const task_run *run)
-{
-    trace trace = {0};
-    int err = trace_begin(run, &trace);
-    if (err)
-        thrum__fault(err, "no memory to write the trace '%s'", run->sim->trace);
-    else {
-        trace_fill(run, &trace);
-        err = thrum__chrome_write(run->sim->trace, trace.tracks, (size_t)run->world.workers, 0);
-    }
-    trace_drop(run, &trace);
-    return err;
 }

@@ -94,10 +94,10 @@ static void release(task_run *run)
         thrum__wl_order_drop(&run->order);
     if (run->has_layout)
         thrum__machine_layout_drop(&run->layout);
-    void *tables[] = {run->policy_state, run->codelets,    run->tasks,     run->job_data, run->uses,
-                      run->pieces,       run->replicas,    run->nodes,     run->links,    run->workers,
-                      run->sharers,      run->called,      run->kinds,     run->expected, run->seconds,
-                      run->transfers,    run->trace_order, run->trace_end, run->moved};
+    void *tables[] = {run->policy_state, run->codelets,    run->tasks,     run->job_data,     run->uses,
+                      run->pieces,       run->replicas,    run->nodes,     run->links,        run->workers,
+                      run->sharers,      run->called,      run->kinds,     run->expected,     run->seconds,
+                      run->transfers,    run->trace_order, run->trace_end, run->trace_copies, run->moved};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
         thrum__free(tables[i]);
 }

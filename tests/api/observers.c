@@ -42,7 +42,7 @@ static void watch_end(void *context, const thrum_task_info *info)
 
 static thrum_observer observer_of(struct watch *watch)
 {
-    return (thrum_observer){watch_begin, watch_end, watch};
+    return (thrum_observer){.begin = watch_begin, .end = watch_end, .context = watch};
 }
 
 static void expect_seen(const struct watch *watch, int tasks, int unnumbered)

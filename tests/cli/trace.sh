@@ -87,6 +87,37 @@ for text in '"wasted_steals": 40' '"wasted_steals": 42' '"steals": 4' '"sleeps":
     says "$text"
 done
 
+# Copies between memories are no tasks; and time counts from the first of both to the last.
+cat >links.json <<'JSON'
+[{"ph":"M","tid":0,"name":"thread_name","args":{"name":"worker 0"}},
+{"ph":"X","tid":0,"ts":10,"dur":70,"name":"a"},
+{"ph":"M","tid":7,"name":"thrum_link","args":{"from":0,"to":2}},
+{"ph":"M","tid":7,"name":"thread_name","args":{"name":"link 0>2"}},
+{"ph":"X","tid":7,"ts":0,"dur":20,"name":"v","cat":"copy","args":{"bytes":1024,"reason":"needed"}},
+{"ph":"X","tid":7,"ts":20,"dur":30,"name":"v","cat":"copy","args":{"bytes":512,"reason":"prefetched"}},
+{"ph":"M","tid":8,"name":"thrum_link","args":{"from":2,"to":0}},
+{"ph":"X","tid":8,"ts":75,"dur":25,"name":"v","cat":"copy","args":{"bytes":1024,"reason":"written back"}},
+{"ph":"i","s":"t","tid":8,"ts":60,"name":"v","cat":"copy","args":{"bytes":512,"reason":"thrown out"}}]
+JSON
+expect 0 trace summary links.json
+is_content
+line '^makespan +100 us$'
+line '^tasks +1 on 1 worker$'
+line '^worker 0 +1 +70 us +30 us +70\.0 %'
+line '^link +copies +bytes +busy +occupancy$'
+line '^0>2 +2 +1\.5 KiB +50 us +50\.0 %  \|#{25} {25}\|$'
+line '^2>0 +1 +1 KiB +25 us +25\.0 %'
+line '^thrown out of memory 2: 2 times, 1 after a copy back$'
+expect 0 trace summary links.json --json
+for text in '"links": [' '"tasks": 1' '"from": 0' '"to": 2' '"bytes": 1536' '"prefetched": 1' '"written_back": 1' '"thrown_out": 1' \
+    '"busy_us": 50.0'; do
+    says "$text"
+done
+expect 0 trace summary run.json --json
+says '"links": []'
+expect 1 trace summary - <<<'[{"ph":"M","tid":8,"name":"thrum_link"},{"ph":"X","tid":8,"ts":1}]'
+complains "no number in 'dur'"
+
 # A real one.
 if [ -x "$build/examples/01-hello" ]; then
     THRUM_TRACE=$folder/hello.json "$build/examples/01-hello" >/dev/null || trouble "01-hello fails with a trace"

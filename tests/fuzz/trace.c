@@ -34,6 +34,14 @@ static void look_at(const struct trace *trace)
         for (int i = 0; i < 40; i++)
             must(slices[i] >= 0 && slices[i] <= 1, "a share that is none");
     }
+    for (size_t i = 0; i < trace->copy_count; i++)
+        must(trace->copies[i].link < trace->link_count && trace->copies[i].begin >= 0, "a copy is nowhere");
+    for (size_t link = 0; link < trace->link_count; link++) {
+        must(isfinite(trace->links[link].busy), "a link whose time is no number");
+        trace_link_slices(trace, link, slices, 40);
+        for (int i = 0; i < 40; i++)
+            must(slices[i] >= 0 && slices[i] <= 1, "a share of a link that is none");
+    }
     size_t *ranking = trace_ranking(trace);
     for (size_t i = 0; ranking && i < trace->name_count; i++)
         must(ranking[i] < trace->name_count, "a rank of nobody");
