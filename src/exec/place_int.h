@@ -135,9 +135,10 @@ struct thrum__replicas {
     use *waiters;               /* those that wait for a transfer of it */
     _Atomic uint32_t under_way; /* transfers; atomic for whoever waits without the lock */
     uint32_t writing;           /* admitted uses that write: nobody begins to copy it, or throws it out */
-    const device *lost;         /* the device that had the only content, and broke */
-    _Atomic uint64_t where;     /* the nodes where it is up to date, as bits; atomic for policies, who have no lock */
-    replica of[];               /* by node */
+    uint64_t prefetched_on; /* nodes that it is to go on to, as bits: it is on its way home, and that is half of it */
+    const device *lost;     /* the device that had the only content, and broke */
+    _Atomic uint64_t where; /* the nodes where it is up to date, as bits; atomic for policies, who have no lock */
+    replica of[];           /* by node */
 };
 
 /* ---- Transfers --------------------------------------------------------------------------------------------------- */
@@ -327,6 +328,7 @@ void thrum__stage_fault(placing *p, int code, const char *format, ...) __attribu
 void thrum__todo_carry_out(thrum__places *places, todo *todo);
 /* The job's data will be wanted on the node. */
 void thrum__stage_prefetch(thrum__places *places, placing *p, int node, todo *todo);
+void thrum__stage_prefetch_on(thrum__places *places, replicas *r, todo *todo);
 
 static inline bool thrum__use_writes(const use *u)
 {

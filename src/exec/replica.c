@@ -190,6 +190,8 @@ static int check_rest(const thrum__places *places, const replicas *r)
 {
     if (r->users || r->waiters || r->writing || atomic_load_explicit(&r->under_way, memory_order_relaxed))
         return wrong(r, "it is in use, but nothing is under way");
+    if (r->prefetched_on)
+        return wrong(r, "it is to go on from home, but nothing is under way");
     for (int number = 0; number < places->node_count; number++)
         if (r->of[number].users)
             return wrong(r, "one is in use, but nothing is under way");

@@ -427,12 +427,26 @@ static void prefetch_one(thrum__places *places, replicas *r, int to, todo *todo)
     if (from < 0)
         return;
     int stop = next_stop(places, from, to);
-    if (r->of[stop].arriving || !thrum__replica_prefetch_memory(places, &r->of[stop]))
+    bool on_its_way = r->of[stop].arriving;
+    if (!on_its_way && (!thrum__replica_prefetch_memory(places, &r->of[stop]) ||
+                        !thrum__transfer_begin(places, r, from, stop, THRUM_COPY_PREFETCHED, todo)))
         return;
-    if (!thrum__transfer_begin(places, r, from, stop, THRUM_COPY_PREFETCHED, todo))
+    if (stop != to) {
+        r->prefetched_on |= UINT64_C(1) << to;
         return;
-    r->of[stop].wanted = stop == to;
+    }
+    r->of[to].wanted = true;
     places->node[to].prefetches++;
+}
+
+/* A transfer to home has ended, maybe in vain: then that was all. */
+void thrum__stage_prefetch_on(thrum__places *places, replicas *r, todo *todo)
+{
+    uint64_t nodes = r->of[0].state != THRUM_INVALID ? r->prefetched_on : 0;
+    r->prefetched_on = 0;
+    for (int to = 1; to < places->node_count; to++)
+        if (nodes >> to & 1)
+            prefetch_one(places, r, to, todo);
 }
 
 static bool mode_reads(int mode)

@@ -122,6 +122,8 @@ static void end_locked(thrum__places *places, transfer *t, todo *todo)
     leave(places, &r->of[t->from]);
     thrum__replicas_changed(places, r);
     thrum__stage_go_on(places, r, todo);
+    if (r->prefetched_on && t->to == 0)
+        thrum__stage_prefetch_on(places, r, todo);
     if (places->node[t->from].first)
         thrum__node_serve_line(places, &places->node[t->from], todo);
     if (places->node[t->to].first)

@@ -78,6 +78,7 @@ static void leave(task_run *run, piece *p, int number)
 }
 
 static void go_on(task_run *run, piece *p);
+static void prefetch_on(task_run *run, piece *p);
 
 void thrum__sim_transfer_ended(task_run *run, int number)
 {
@@ -99,6 +100,8 @@ void thrum__sim_transfer_ended(task_run *run, int number)
     run_set_valid(run, p, t.to, true);
     leave(run, p, t.from);
     go_on(run, p);
+    if (p->going_on)
+        prefetch_on(run, p);
     thrum__sim_serve_line(run, t.from);
     thrum__sim_serve_line(run, t.to);
 }
@@ -269,22 +272,42 @@ void thrum__sim_unstage(task_run *run, task *t)
 
 /* ---- Prefetching ------------------------------------------------------------------------------------------------- */
 
+static bool prefetch_leg(task_run *run, piece *p, int from, int to)
+{
+    if (!thrum__sim_prefetch_memory(run, to, p))
+        return false;
+    if (run->pusher >= 0) /* prefetching is a push's work */
+        charge_copy(&run->workers[run->pusher], p);
+    return thrum__sim_transfer_begin(run, p, from, to, THRUM_COPY_PREFETCHED);
+}
+
 static void prefetch_one(task_run *run, piece *p, int to)
 {
-    const replica *r = run_replica(run, p, to);
+    replica *r = run_replica(run, p, to);
     if (p->writing || r->valid || r->arriving)
         return;
     int from = find_source(run, p, to);
     if (from < 0)
         return;
     int stop = next_stop(run, from, to);
-    replica *there = run_replica(run, p, stop);
-    if (there->arriving || !thrum__sim_prefetch_memory(run, stop, p))
+    if (!run_replica(run, p, stop)->arriving && !prefetch_leg(run, p, from, stop))
         return;
-    if (run->pusher >= 0) /* prefetching is a push's work */
-        charge_copy(&run->workers[run->pusher], p);
-    if (thrum__sim_transfer_begin(run, p, from, stop, THRUM_COPY_PREFETCHED))
-        there->wanted = stop == to;
+    r->wanted = stop == to;
+    p->going_on += stop != to && !r->prefetched_on;
+    r->prefetched_on |= stop != to;
+}
+
+/* A copy has ended: what was to go on from there does. */
+static void prefetch_on(task_run *run, piece *p)
+{
+    for (int to = 0; to < run->world.nodes && p->going_on > 0; to++) {
+        replica *r = run_replica(run, p, to);
+        if (!r->prefetched_on)
+            continue;
+        r->prefetched_on = false;
+        p->going_on--;
+        prefetch_one(run, p, to);
+    }
 }
 
 void thrum__sim_prefetch(task_run *run, const task *t, int to)

@@ -40,6 +40,7 @@ typedef struct replica {
     bool memory;            /* of a device: it has some */
     bool arriving, leaving; /* a copy to it is under way; a copy home, after which it is to be thrown out */
     bool wanted;            /* it was prefetched, and nobody has used it yet */
+    bool prefetched_on;     /* the content is on its way to a stop, and is to go on to here */
 } replica;
 
 typedef struct use {
@@ -55,6 +56,7 @@ struct piece {
     use *waiters, *last_waiter; /* those that wait for a copy of it */
     task *commuters, *last_commuter;
     uint32_t under_way; /* copies */
+    uint32_t going_on;  /* replicas with `prefetched_on` */
     uint32_t writing;   /* admitted uses that write: nobody begins to copy it, or throws it out */
     int valid;          /* replicas */
     uint64_t where;     /* which of them, of the first 64 nodes, as bits */

@@ -498,6 +498,30 @@ TEST(a_prefetch_is_paid_for_by_the_worker_that_pushed)
     thrum_sim_result_free(r);
 }
 
+/* Two GPUs without a way to each other. The second is busy for 40 s when the first has written what a task there is
+ * going to read: it is at home at 12 and there at 23, long before that task is popped. */
+TEST(a_prefetch_through_the_host_goes_all_the_way)
+{
+    begin();
+    int on_gpu = codelet("g", EMU), a = data(100, false);
+    thrum_workload_access access[] = {{a, THRUM_MODE_W}};
+    thrum_workload_task pinned = {
+        .codelet = on_gpu, .work = 40, .worker = 1, .bucket = THRUM_NO_BUCKET, .access = access};
+    add(&pinned);
+    pinned = (thrum_workload_task){
+        .codelet = on_gpu, .work = 1, .worker = 0, .bucket = THRUM_NO_BUCKET, .access = access, .access_count = 1};
+    add(&pinned);
+    access[0].mode = THRUM_MODE_R;
+    pinned.worker = 1;
+    add(&pinned);
+    thrum_sim_result *r =
+        run_on("device gpu count=2 arch=emu workers=1 bandwidth=10B/s latency=1s peer=no\nspeed * gpu=1", "dmda", 0);
+    assert_near(r->makespan, 41);
+    assert_link(r, 1, 0, 1, 100);
+    assert_link(r, 0, 2, 1, 100);
+    thrum_sim_result_free(r);
+}
+
 /* ---- Tasks that come one by one ---------------------------------------------------------------------------------- */
 
 static const char inserted[] = "cores count=2\nspeed * cpu=1\ninsert task=2s access=0.5s";
@@ -1255,6 +1279,7 @@ int main(void)
         cmocka_unit_test(so_are_the_bytes_of_a_copy),
         cmocka_unit_test(bytes_of_a_copy_may_cost_a_codelet_more_than_others),
         cmocka_unit_test(a_prefetch_is_paid_for_by_the_worker_that_pushed),
+        cmocka_unit_test(a_prefetch_through_the_host_goes_all_the_way),
         cmocka_unit_test(a_full_window_is_emptied_by_half_before_more_come),
         cmocka_unit_test(no_more_tasks_are_seen_than_the_window_has),
         cmocka_unit_test(a_task_can_say_itself_how_long_it_takes),
