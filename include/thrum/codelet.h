@@ -41,7 +41,12 @@ struct thrum_codelet {
     thrum_kernel_fn *cpu; /* for processors; NULL: not there */
     thrum_kernel_fn
         *emu; /* for emulated devices, whose memory the processor can reach; often the same function as `cpu` */
-    bool (*can_run)(const thrum_place *place, const void *arg); /* NULL: wherever there is an implementation */
+    /* Which of the workers that it has an implementation for may run it, with this argument; NULL: all. It gives the
+     * same answer whenever it is asked, from any thread, and calls nothing of thrum. On an executor with neither policy
+     * nor devices it is asked once, when the task is made: if it refuses some workers, one of the others runs the task,
+     * each in turn. Threads that help, by inserting or waiting, run only what no worker is refused; on an executor
+     * without threads they are worker 0. A task that all workers are refused for is an error. */
+    bool (*can_run)(const thrum_place *place, const void *arg);
     enum thrum_model_kind model;
     double (*seconds)(const thrum_place *place, const thrum_buffer *buffers, int count, const void *arg);
     /* How much work it is, in units of which workers do so many a second, for descriptions of machines (machine.h);

@@ -212,7 +212,8 @@ static void fail_without_place(const thrum__places *places, const placing *p)
             "task '%s' needs %zu bytes of memory at once, but %s has %zu, and no other worker can run it", name,
             p->bytes, small->info.name, small->info.memory);
     else
-        thrum__placing_fail(p, THRUM_EINVAL, "no worker can run task '%s'", name);
+        thrum__placing_fail(p, THRUM_EINVAL, "no worker can run task '%s'%s", name,
+                            p->shown.codelet->can_run ? ": its can_run refuses those that there are" : "");
 }
 
 static int number_of(const place *pl)

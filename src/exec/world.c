@@ -66,6 +66,12 @@ static bool is_reachable(const place *pl, const placing *p)
            !(d->broken_since && p->shown.number >= d->broken_since);
 }
 
+/* Codelets of reductions have none. */
+static bool accepts(const place *pl, const thrum_codelet *codelet, const void *arg)
+{
+    return !codelet->can_run || codelet->can_run(pl->shown, arg);
+}
+
 bool thrum__place_can_run(const place *pl, const placing *p)
 {
     const thrum__job *job = p->job;
@@ -74,15 +80,13 @@ bool thrum__place_can_run(const place *pl, const placing *p)
     int32_t pinned = thrum__job_worker(job);
     if (pinned >= 0 && pinned != pl->shown->worker)
         return false;
-    return job->kind == THRUM__JOB_COMBINE || !job->codelet->can_run ||
-           job->codelet->can_run(pl->shown, thrum__job_arg(job));
+    return accepts(pl, job->codelet, thrum__job_arg(job));
 }
 
-/* The same of a codelet that nobody has inserted yet. */
-static bool might_run(const place *pl, const thrum_codelet *codelet, const void *arg, int worker)
+/* Of a codelet that nobody has inserted yet. */
+static bool implements(const place *pl, const thrum_codelet *codelet, int worker)
 {
-    return thrum__kernel_for(codelet, pl->shown->arch) && (worker < 0 || worker == pl->shown->worker) &&
-           (!codelet->can_run || codelet->can_run(pl->shown, arg));
+    return thrum__kernel_for(codelet, pl->shown->arch) && (worker < 0 || worker == pl->shown->worker);
 }
 
 static const char *name_of(const place *pl)
@@ -90,17 +94,21 @@ static const char *name_of(const place *pl)
     return pl->device ? pl->device->info.name : "processors";
 }
 
-static int nobody_can_run(const thrum__places *places, const thrum_codelet *codelet, int worker)
+static int no_such_worker(const thrum__places *places, const thrum_codelet *codelet, int worker)
 {
-    char kinds[120] = "";
-    const char *last = NULL;
     if (worker >= places->count)
         return thrum__fault(THRUM_EINVAL,
                             "codelet '%s' is to run on worker %d, but the executor has those from 0 to %d",
                             codelet->name, worker, places->count - 1);
-    if (worker >= 0)
-        return thrum__fault(THRUM_EINVAL, "codelet '%s' is to run on worker %d (%s), which cannot run it",
-                            codelet->name, worker, name_of(&places->place[worker]));
+    const place *pl = &places->place[worker];
+    return thrum__fault(THRUM_EINVAL, "codelet '%s' is to run on worker %d (%s), which %s", codelet->name, worker,
+                        name_of(pl), implements(pl, codelet, worker) ? "its can_run refuses" : "cannot run it");
+}
+
+static int no_implementation(const thrum__places *places, const thrum_codelet *codelet)
+{
+    char kinds[120] = "";
+    const char *last = NULL;
     for (int i = 0; i < places->count; i++) {
         size_t used = strlen(kinds);
         if (!last || strcmp(last, name_of(&places->place[i])) != 0)
@@ -112,12 +120,24 @@ static int nobody_can_run(const thrum__places *places, const thrum_codelet *code
                         codelet->name, kinds);
 }
 
+static int refuses_all(const thrum_codelet *codelet, bool all_implement)
+{
+    return thrum__fault(THRUM_EINVAL, "codelet '%s': its can_run refuses every worker of this executor%s",
+                        codelet->name, all_implement ? "" : " that it has an implementation for");
+}
+
 int thrum__places_can_run(const thrum__places *places, const thrum_codelet *codelet, const void *arg, int worker)
 {
-    for (int i = 0; i < places->count; i++)
-        if (might_run(&places->place[i], codelet, arg, worker))
+    int implementing = 0;
+    for (int i = 0; i < places->count; i++) {
+        bool suits = implements(&places->place[i], codelet, worker);
+        if (suits && accepts(&places->place[i], codelet, arg))
             return 0;
-    return nobody_can_run(places, codelet, worker);
+        implementing += suits;
+    }
+    if (worker >= 0)
+        return no_such_worker(places, codelet, worker);
+    return implementing ? refuses_all(codelet, implementing == places->count) : no_implementation(places, codelet);
 }
 
 bool thrum__placing_find_places(thrum__places *places, placing *p)

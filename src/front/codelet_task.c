@@ -123,6 +123,20 @@ static void run_at_home(void *arg)
         call_at_home(task, few);
 }
 
+/* It has been pinned to a worker who may run it, if not all may. But its pin may have been changed since, and so may the
+ * number of workers. */
+static void run_where_allowed(void *arg)
+{
+    const thrum__codelet_task *task = arg;
+    if (!belongs_here(task))
+        return;
+    if (thrum__codelet_runs_here(task->space, task->codelet, arg_of(task)))
+        run_at_home(arg);
+    else
+        thrum_fail(THRUM_EINVAL, "task '%s' came to worker %d, which its can_run refuses; was it pinned anew?",
+                   task->codelet->name, thrum_worker_index());
+}
+
 /* ---- Where there is a policy ------------------------------------------------------------------------------------- */
 
 /* A firing of such a task; freed when it has ended. */
@@ -255,6 +269,13 @@ static void set_terms(thrum_task *task, const thrum__codelet_plan *plan, bool pl
         thrum_task_pin_worker(task, terms->worker);
 }
 
+/* Whoever combines is asked for nothing but an implementation. */
+static thrum_fn *home_function(const thrum__codelet_plan *plan)
+{
+    bool asks = plan->kind == THRUM__JOB_CODELET && plan->codelet->can_run;
+    return asks ? run_where_allowed : run_at_home;
+}
+
 thrum_task *thrum__codelet_task_add(thrum_graph *graph, const thrum__codelet_plan *plan, const char *what)
 {
     bool placed = plan->space && plan->space->places && plan->kind != THRUM__JOB_JOIN;
@@ -264,27 +285,38 @@ thrum_task *thrum__codelet_task_add(thrum_graph *graph, const thrum__codelet_pla
         return NULL;
     }
     thrum_task *task =
-        placed ? thrum_event_task_new(graph, run_placed, record) : thrum_task_new(graph, run_at_home, record);
+        placed ? thrum_event_task_new(graph, run_placed, record) : thrum_task_new(graph, home_function(plan), record);
     if (task)
         set_terms(task, plan, placed);
     return task;
 }
 
-static int check(const thrum_codelet *codelet, const thrum__space *space, const thrum__terms_of_job *terms,
+/* Without data it is not known yet whose workers it will be. */
+static int find_worker(thrum__space *space, const thrum_codelet *codelet, thrum__terms_of_job *terms)
+{
+    if (space)
+        return thrum__find_worker(space, codelet, terms, "thrum_codelet_task");
+    if (!codelet->cpu)
+        return thrum__fault(THRUM_EINVAL,
+                            "thrum_codelet_task: codelet '%s' has no implementation for processors, and a task without "
+                            "data runs on those",
+                            codelet->name);
+    if (codelet->can_run)
+        return thrum__fault(THRUM_EINVAL,
+                            "thrum_codelet_task: codelet '%s' has a can_run, which is asked about the workers of the "
+                            "executor that data belongs to; give the task an access",
+                            codelet->name);
+    return 0;
+}
+
+static int check(const thrum_codelet *codelet, thrum__space *space, thrum__terms_of_job *terms,
                  const thrum__access *access)
 {
     for (uint32_t i = 0; i < terms->accesses; i++)
         if (access[i].mode == THRUM_MODE_REDUX || access[i].mode == THRUM_MODE_COMMUTE)
             return thrum__fault(THRUM_EDATA, "thrum_codelet_task of '%s': access %u is %s, which is for flows",
                                 codelet->name, i, access[i].mode == THRUM_MODE_REDUX ? "REDUX" : "COMMUTE");
-    if (space && space->places)
-        return thrum__places_can_run(space->places, codelet, terms->arg ? terms->arg->ptr : NULL, terms->worker);
-    if (!codelet->cpu)
-        return thrum__fault(THRUM_EINVAL,
-                            "thrum_codelet_task: codelet '%s' has no implementation for processors, and the "
-                            "executor has nothing else",
-                            codelet->name);
-    return 0;
+    return find_worker(space, codelet, terms);
 }
 
 static thrum__space *space_of(const thrum_item *items, size_t count)
@@ -346,7 +378,8 @@ const thrum__codelet_task *thrum__codelet_task_of(const thrum_task *task)
     uint32_t kind = thrum__kind_of(task);
     bool placed = kind == THRUM__IS_EVENT && task->fn.event == run_placed;
     /* Plain tasks with terms have the sign bit. */
-    bool at_home = (kind == 0 || kind == THRUM__SLOW) && task->fn.plain == run_at_home;
+    bool at_home =
+        (kind == 0 || kind == THRUM__SLOW) && (task->fn.plain == run_at_home || task->fn.plain == run_where_allowed);
     return placed || at_home ? task->arg : NULL;
 }
 

@@ -193,6 +193,11 @@ static int check_codelet(const thrum_codelet *codelet, const char *which)
         return thrum__fault(THRUM_EINVAL,
                             "thrum_data_set_reduction: the codelet '%s' (%s) has no implementation for processors",
                             codelet->name, which);
+    if (codelet->can_run)
+        return thrum__fault(THRUM_EINVAL,
+                            "thrum_data_set_reduction: the codelet '%s' (%s) has a can_run, but every worker that "
+                            "reduces must be able to run it",
+                            codelet->name, which);
     return 0;
 }
 

@@ -366,32 +366,6 @@ static void note_reductions(thrum_flow *flow, const thrum__job *job)
     }
 }
 
-static int check_worker(const thrum_flow *flow, const thrum_codelet *codelet, int worker)
-{
-    int workers = thrum__own_workers(flow->owner.ex);
-    if (worker < workers)
-        return 0;
-    if (workers == 0)
-        return thrum__fault(THRUM_EINVAL, "thrum_insert of '%s': worker %d, but the executor has no threads",
-                            codelet->name, worker);
-    return thrum__fault(THRUM_EINVAL, "thrum_insert of '%s': worker %d, but the executor has those from 0 to %d",
-                        codelet->name, worker, workers - 1);
-}
-
-int thrum__check_implementation(const thrum_flow *flow, const thrum_codelet *codelet, const thrum__terms_of_job *terms)
-{
-    const thrum__places *places = flow->space->places;
-    if (places)
-        return thrum__places_can_run(places, codelet, terms->arg ? terms->arg->ptr : NULL, terms->worker);
-    if (!codelet->cpu)
-        return thrum__fault(
-            THRUM_EINVAL,
-            "thrum_insert: codelet '%s' has no implementation for processors, and the executor has nothing "
-            "else",
-            codelet->name);
-    return terms->worker < 0 ? 0 : check_worker(flow, codelet, terms->worker);
-}
-
 /* Where all data is at home, memory is made when the first task that writes it is inserted: so workers just use it. */
 static int check_accesses(const thrum_flow *flow, const thrum_codelet *codelet, const thrum__access *access,
                           uint32_t count)
@@ -616,7 +590,8 @@ enum plain_outcome { NOT_PLAIN, PLAIN_WAITS, PLAIN_READY, PLAIN_GONE };
 static enum plain_outcome insert_plain(thrum_flow *flow, const thrum_codelet *codelet, const thrum_item *items,
                                        size_t count, thrum__job **inserted)
 {
-    if (flow->space->places || !codelet || !codelet->name || !codelet->cpu || !items || count > PLAIN_MOST)
+    if (flow->space->places || !codelet || !codelet->name || !codelet->cpu || codelet->can_run || !items ||
+        count > PLAIN_MOST)
         return NOT_PLAIN;
     while (count > 0 && items[count - 1].kind == THRUM_ITEM_NONE)
         count--;
@@ -668,7 +643,7 @@ static int insert_locked(thrum_flow *flow, const thrum_codelet *codelet, const t
         return thrum__fault(THRUM_ENOMEM, "thrum_insert: no memory for a task");
     int err = thrum__items_read(flow->space, codelet, items, count, "thrum_insert", &terms, job->access);
     if (!err)
-        err = thrum__check_implementation(flow, codelet, &terms);
+        err = thrum__find_worker(flow->space, codelet, &terms, "thrum_insert");
     if (!err)
         err = check_accesses(flow, codelet, job->access, terms.accesses);
     if (err)

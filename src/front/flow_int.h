@@ -165,10 +165,6 @@ static inline void thrum__fleeting_settle(thrum__space *space)
 
 /* A flow without a stream: NULL with a sentence. */
 thrum_flow *thrum__flow_alloc(thrum_executor *ex, const char *what);
-/* Whether somebody can run the codelet: 0 or an error. */
-struct thrum__terms_of_job;
-int thrum__check_implementation(const thrum_flow *flow, const thrum_codelet *codelet,
-                                const struct thrum__terms_of_job *terms);
 /* The flow takes jobs: 0 or an error. */
 int thrum__flow_begin(thrum_flow *flow);
 /* The flow keeps the thread's last error; returns the code. */
@@ -225,5 +221,14 @@ static inline bool thrum__access_is_plain(const thrum_data *data)
 {
     return data->front.written && !data->in_parts && !data->dissolved && !data->overlaps;
 }
+
+/* ---- workers.c --------------------------------------------------------------------------------------------------- */
+
+/* Whether somebody can run the codelet: 0 or an error with a sentence in the name of `what`. Where workers steal and its
+ * can_run does not let all of them do it, terms->worker is one who may, afterwards. */
+int thrum__find_worker(thrum__space *space, const thrum_codelet *codelet, thrum__terms_of_job *terms, const char *what);
+
+/* Where workers steal: whether a codelet that has a can_run may be run by whoever calls. */
+bool thrum__codelet_runs_here(const thrum__space *space, const thrum_codelet *codelet, const void *arg);
 
 #endif

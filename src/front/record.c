@@ -214,7 +214,7 @@ static int insert(thrum_flow *flow, const thrum_codelet *codelet, const thrum_it
     if (!err)
         err = thrum__items_check_pairs(codelet, access, terms.accesses, "thrum_insert");
     if (!err)
-        err = thrum__check_implementation(flow, codelet, &terms);
+        err = thrum__find_worker(flow->space, codelet, &terms, "thrum_insert");
     if (err)
         return err;
     for (uint32_t i = 0; i < terms.accesses; i++) {

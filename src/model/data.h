@@ -59,6 +59,7 @@ typedef struct thrum__form {
 typedef struct thrum__space {
     thrum_executor *ex;
     int nodes;                          /* memory nodes */
+    _Atomic uint32_t turn;              /* whose it is among workers that may run a codelet: front/workers.c */
     struct thrum__places *places;       /* where codelets run; NULL: no policy and no devices */
     thrum__favour lock;                 /* the order of insertion; the lists below */
     thrum__lock commute_lock;           /* see model/order.h */
