@@ -41,6 +41,71 @@ static bool belongs_here(const thrum__codelet_task *task)
     return false;
 }
 
+/* ---- Partitions -------------------------------------------------------------------------------------------------- */
+
+/* The task's own name, which is with what runs seldom need. */
+static const char *name_of(const thrum__codelet_task *task)
+{
+    const char *name = rest_of(task)->name;
+    return name ? name : task->codelet ? task->codelet->name : "fetch";
+}
+
+static bool is_cut(const thrum_data *data)
+{
+    return atomic_load_explicit(&data->cut_now, memory_order_relaxed);
+}
+
+/* What a recording has put together again is not looked at: a run that failed may have left it cut. Nor is SCRATCH, which
+ * has no order, and shares nothing but the shape. */
+static const char *why_unusable(const thrum_data *data)
+{
+    if (is_cut(data) && data->in_parts)
+        return "is partitioned; use its parts, or unpartition it";
+    if (__atomic_load_n(&data->dissolved, __ATOMIC_RELAXED) && !is_cut(data->whole))
+        return "is a part of a partition that has ended";
+    return NULL;
+}
+
+static bool refuse(const thrum__codelet_task *task, const thrum_data *data, const char *why)
+{
+    char room[THRUM__DATA_TEXT];
+    thrum_fail(THRUM_EDATA, "task '%s': %s %s", name_of(task), thrum__data_text(data, room), why);
+    return true;
+}
+
+/* Of FETCH, whose first use is the whole: it cuts it into the others, which have nothing that would be brought, or puts
+ * them together. */
+static bool refuses_cut(const thrum__codelet_task *task)
+{
+    thrum_data *whole = thrum__used_data(task, 0);
+    bool cuts = thrum__used_mode(task, 1) == THRUM_MODE_W;
+    if (cuts && is_cut(whole) && whole->in_parts)
+        return refuse(task, whole, "is partitioned already; unpartition it first");
+    atomic_store_explicit(&whole->cut_now, cuts, memory_order_relaxed);
+    return false;
+}
+
+static __attribute__((noinline)) bool refuses_parts(const thrum__codelet_task *task)
+{
+    if (task->kind == THRUM__JOB_FETCH)
+        return refuses_cut(task);
+    for (uint32_t i = 0; task->kind == THRUM__JOB_CODELET && i < task->count; i++) {
+        const thrum_data *data = thrum__used_data(task, i);
+        const char *why = thrum__used_mode(task, i) == THRUM_MODE_SCRATCH ? NULL : why_unusable(data);
+        if (why)
+            return refuse(task, data, why);
+    }
+    return false;
+}
+
+/* A task was made when its handles could be used; what has been partitioned or put together since, by flows or in runs
+ * before this one, is seen now. Then the task has failed: true. */
+static inline bool fails_by_parts(const thrum__codelet_task *task)
+{
+    bool may = task->space && atomic_load_explicit(&task->space->was_cut, memory_order_relaxed);
+    return __builtin_expect(may, 0) && refuses_parts(task);
+}
+
 /* ---- Where the executor steals ----------------------------------------------------------------------------------- */
 
 static int refuse_unread(const thrum__codelet_task *task, const thrum_data *data)
@@ -113,7 +178,7 @@ static void run_at_home(void *arg)
 {
     const thrum__codelet_task *task = arg;
     thrum_buffer few[FEW];
-    if (!belongs_here(task))
+    if (!belongs_here(task) || fails_by_parts(task))
         return;
     if (__builtin_expect(task->kind != THRUM__JOB_CODELET, 0))
         run_other_kind(task);
@@ -192,13 +257,14 @@ static firing *firing_new(const thrum__codelet_task *task, thrum_event event)
 static void run_placed(thrum_event event, void *arg)
 {
     const thrum__codelet_task *task = arg;
-    firing *f = belongs_here(task) ? firing_new(task, event) : NULL;
+    bool may = belongs_here(task) && !fails_by_parts(task);
+    firing *f = may ? firing_new(task, event) : NULL;
     if (f) {
         thrum__place_push(task->space->places, (thrum__job *)f->job);
         return;
     }
-    if (thrum__inside(task->space->ex))
-        thrum_fail(THRUM_ENOMEM, "task '%s': no memory to run it", task->codelet ? task->codelet->name : "fetch");
+    if (may)
+        thrum_fail(THRUM_ENOMEM, "task '%s': no memory to run it", name_of(task));
     thrum_event_release(event);
 }
 
@@ -312,10 +378,14 @@ static int find_worker(thrum__space *space, const thrum_codelet *codelet, thrum_
 static int check(const thrum_codelet *codelet, thrum__space *space, thrum__terms_of_job *terms,
                  const thrum__access *access)
 {
-    for (uint32_t i = 0; i < terms->accesses; i++)
+    for (uint32_t i = 0; i < terms->accesses; i++) {
         if (access[i].mode == THRUM_MODE_REDUX || access[i].mode == THRUM_MODE_COMMUTE)
             return thrum__fault(THRUM_EDATA, "thrum_codelet_task of '%s': access %u is %s, which is for flows",
                                 codelet->name, i, access[i].mode == THRUM_MODE_REDUX ? "REDUX" : "COMMUTE");
+        int err = thrum__parts_check(codelet, access[i].data, (enum thrum_mode)access[i].mode, "thrum_codelet_task");
+        if (err)
+            return err;
+    }
     return find_worker(space, codelet, terms);
 }
 
@@ -398,7 +468,7 @@ const thrum__codelet_rest *thrum__codelet_task_rest(const thrum__codelet_task *t
 struct binding {
     const thrum_data *named;
     thrum_data *data;
-    size_t found, partitions, reductions;
+    size_t found, partitions, reductions, writes;
 };
 
 static void bind_uses(void *bytes, void *arg)
@@ -425,6 +495,7 @@ static void look_at_uses(void *bytes, void *arg)
             continue;
         binding->partitions += task->kind == THRUM__JOB_FETCH;
         binding->reductions += thrum__used_mode(task, i) == THRUM_MODE_REDUX;
+        binding->writes += thrum__used_mode(task, i) == THRUM_MODE_W || thrum__used_mode(task, i) == THRUM_MODE_RW;
     }
 }
 
@@ -439,6 +510,11 @@ static int check_uses(thrum_graph *graph, const thrum_data *recorded, const thru
     if (found.reductions && !data->reduction)
         return thrum__fault(THRUM_EINVAL,
                             "thrum_graph_bind: the graph reduces into what was recorded, but %s has no reduction",
+                            thrum__data_text(data, room));
+    if (found.writes && data->overlaps)
+        return thrum__fault(THRUM_EDATA,
+                            "thrum_graph_bind: the graph writes what was recorded, but %s is a part with a shadow, "
+                            "which can only be read",
                             thrum__data_text(data, room));
     return 0;
 }
@@ -457,6 +533,9 @@ static int check_binding(thrum_graph *graph, const thrum_data *recorded, const t
     if (recorded->parts || data->parts)
         return thrum__fault(THRUM_EINVAL, "thrum_graph_bind: %s is partitioned",
                             thrum__data_text(recorded->parts ? recorded : data, one));
+    if (data->dissolved)
+        return thrum__fault(THRUM_EDATA, "thrum_graph_bind: %s is a part of a partition that has ended",
+                            thrum__data_text(data, one));
     err = thrum__graph_idle(graph, "thrum_graph_bind");
     return err || recorded == data ? err : check_uses(graph, recorded, data);
 }

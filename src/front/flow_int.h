@@ -213,7 +213,9 @@ int thrum__items_read(const thrum__space *space, const thrum_codelet *codelet, c
 int thrum__items_check_pairs(const thrum_codelet *codelet, const thrum__access *access, uint32_t count,
                              const char *what);
 
-/* Whether an access is allowed by what was inserted before. With the space's lock. */
+/* Whether an access is allowed by the partitions that there are; and by what was inserted before. With the space's
+ * lock, where flows may be about. */
+int thrum__parts_check(const thrum_codelet *codelet, const thrum_data *data, enum thrum_mode mode, const char *what);
 int thrum__access_check(const thrum_codelet *codelet, const thrum_data *data, enum thrum_mode mode, const char *what);
 
 /* The same at a glance: false means that thrum__access_check has to be asked. */

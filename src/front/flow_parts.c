@@ -71,6 +71,7 @@ static int partition_locked(thrum_flow *flow, thrum_data *data)
         return THRUM_ENOMEM;
     insert(flow, job);
     data->front.written = written;
+    atomic_store_explicit(&data->cut_now, true, memory_order_relaxed);
     for (size_t i = 0; i < data->part_count; i++)
         data->parts[i]->front.written = written;
     return 0;
@@ -166,6 +167,7 @@ static int unpartition_locked(thrum_flow *flow, thrum_data *data)
         data->parts[i]->dissolved = true;
     insert(flow, job);
     data->front.written = written;
+    atomic_store_explicit(&data->cut_now, false, memory_order_relaxed);
     thrum__data_uncut(data, true);
     return 0;
 }

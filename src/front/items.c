@@ -146,11 +146,16 @@ static int not_allowed(const thrum_codelet *codelet, const thrum_data *data, enu
                         codelet->name, label);
 }
 
+int thrum__parts_check(const thrum_codelet *codelet, const thrum_data *data, enum thrum_mode mode, const char *what)
+{
+    bool wrong = data->parts || data->dissolved || (data->overlaps && !shares(mode));
+    return __builtin_expect(wrong, 0) ? not_allowed(codelet, data, mode, what) : 0;
+}
+
 int thrum__access_check(const thrum_codelet *codelet, const thrum_data *data, enum thrum_mode mode, const char *what)
 {
     bool reads = mode == THRUM_MODE_R || mode == THRUM_MODE_RW || mode == THRUM_MODE_COMMUTE;
-    if (__builtin_expect(
-            data->parts || data->dissolved || (data->overlaps && !shares(mode)) || (reads && !data->front.written), 0))
+    if (__builtin_expect(reads && !data->front.written, 0))
         return not_allowed(codelet, data, mode, what);
-    return 0;
+    return thrum__parts_check(codelet, data, mode, what);
 }

@@ -339,7 +339,9 @@ int thrum__record_unpartition(thrum_flow *flow, thrum_data *data)
         return no_memory();
     for (size_t i = 0; i < data->part_count; i++) {
         become_last(slot_of(r->fronts, r->room, data->parts[i]), task);
-        data->parts[i]->dissolved = data->parts[i]->of_graphs = true;
+        data->parts[i]->of_graphs = true;
+        /* Relaxed: a graph that uses it may run meanwhile, to which it is a part until the task above has run. */
+        __atomic_store_n(&data->parts[i]->dissolved, true, __ATOMIC_RELAXED);
     }
     become_last(front, task);
     front->written = written;

@@ -238,6 +238,7 @@ int thrum__data_cut(thrum_data *data, const thrum_cut *cut, const char *what)
     }
     data->parts = parts;
     data->in_parts = true;
+    atomic_store_explicit(&data->space->was_cut, true, memory_order_relaxed);
     data->part_count = count;
     return 0;
 }

@@ -60,6 +60,7 @@ typedef struct thrum__space {
     thrum_executor *ex;
     int nodes;                          /* memory nodes */
     _Atomic uint32_t turn;              /* whose it is among workers that may run a codelet: front/workers.c */
+    atomic_bool was_cut;                /* some handle has been partitioned; relaxed, whoever has a part knows */
     struct thrum__places *places;       /* where codelets run; NULL: no policy and no devices */
     thrum__favour lock;                 /* the order of insertion; the lists below */
     thrum__lock commute_lock;           /* see model/order.h */
@@ -92,6 +93,9 @@ struct thrum_data {
     bool dissolved; /* a part whose partition has ended: with the space's lock */
     bool in_parts;  /* it is partitioned: `parts` is not NULL */
     bool of_graphs; /* a part of a recorded partition: it goes with the last graph that names it */
+    /* Its content is in its parts, as far as tasks have run: for tasks of graphs, which may be run before or after a
+     * partition of another graph, or of a flow. Relaxed: edges and waits order what changes it. */
+    atomic_bool cut_now;
 
     thrum_buffer home; /* on node 0; ptr is NULL until it has memory. extent and stride are its form's */
     size_t bytes;      /* packed */

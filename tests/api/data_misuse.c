@@ -436,6 +436,23 @@ TEST(codelet_tasks_of_handles_that_are_gone_are_refused)
     assert_int_equal(thrum_graph_free(graph), 0);
 }
 
+TEST(a_task_of_a_graph_that_reads_what_nobody_wrote_fails_the_run)
+{
+    static const enum thrum_mode modes[] = {THRUM_MODE_R, THRUM_MODE_RW};
+    for (size_t i = 0; i < COUNT_OF(modes); i++) {
+        thrum_graph *graph = thrum_graph_new("unwritten");
+        assert_non_null(thrum_codelet_task(graph, &increment, THRUM_ACCESS(modes[i], never)));
+        assert_error(thrum_run(ex, graph), THRUM_EDATA,
+                     "task 'increment': 'never' is read, but nothing was written to it before");
+        assert_int_equal(thrum_graph_free(graph), 0);
+    }
+    thrum_graph *graph = thrum_graph_new("written");
+    thrum_precede(thrum_codelet_task(graph, &set, THRUM_W(never)),
+                  thrum_codelet_task(graph, &increment, THRUM_RW(never)));
+    assert_int_equal(thrum_run(ex, graph), 0);
+    assert_int_equal(thrum_graph_free(graph), 0);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, prepare, clean)
 
 int main(void)
@@ -462,6 +479,7 @@ int main(void)
         CASE(a_handle_that_a_graph_partitions_is_not_exchanged),
         CASE(parts_that_a_graph_uses_do_not_end),
         CASE(codelet_tasks_of_handles_that_are_gone_are_refused),
+        CASE(a_task_of_a_graph_that_reads_what_nobody_wrote_fails_the_run),
     };
     return RUN_TESTS(tests, 60);
 }
