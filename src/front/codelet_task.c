@@ -55,8 +55,8 @@ static bool is_cut(const thrum_data *data)
     return atomic_load_explicit(&data->cut_now, memory_order_relaxed);
 }
 
-/* What a recording has put together again is not looked at: a run that failed may have left it cut. Nor is SCRATCH, which
- * has no order, and shares nothing but the shape. */
+/* What a recording has put together again is not looked at: a run that failed may have left it cut. Nor is SCRATCH,
+ * which has no order, and shares nothing but the shape. */
 static const char *why_unusable(const thrum_data *data)
 {
     if (is_cut(data) && data->in_parts)
@@ -188,8 +188,8 @@ static void run_at_home(void *arg)
         call_at_home(task, few);
 }
 
-/* It has been pinned to a worker who may run it, if not all may. But its pin may have been changed since, and so may the
- * number of workers. */
+/* It has been pinned to a worker who may run it, if not all may. But its pin may have been changed since, and so may
+ * the number of workers. */
 static void run_where_allowed(void *arg)
 {
     const thrum__codelet_task *task = arg;

@@ -226,8 +226,8 @@ static inline bool thrum__access_is_plain(const thrum_data *data)
 
 /* ---- workers.c --------------------------------------------------------------------------------------------------- */
 
-/* Whether somebody can run the codelet: 0 or an error with a sentence in the name of `what`. Where workers steal and its
- * can_run does not let all of them do it, terms->worker is one who may, afterwards. */
+/* Whether somebody can run the codelet: 0 or an error with a sentence in the name of `what`. Where workers steal and
+ * its can_run does not let all of them do it, terms->worker is one who may, afterwards. */
 int thrum__find_worker(thrum__space *space, const thrum_codelet *codelet, thrum__terms_of_job *terms, const char *what);
 
 /* Where workers steal: whether a codelet that has a can_run may be run by whoever calls. */

@@ -18,6 +18,13 @@ static int asked_count(const thrum__space *space)
     return own > 0 ? own : 1;
 }
 
+/* -1: the caller is none of the executor's own workers. */
+static int own_number(const thrum__space *space)
+{
+    int here = thrum__inside(space->ex) ? thrum_worker_index() : -1;
+    return here < thrum__own_workers(space->ex) ? here : -1;
+}
+
 static bool accepts(const thrum_codelet *codelet, const void *arg, int worker)
 {
     return codelet->can_run(&(thrum_place){.worker = worker, .arch = THRUM_ARCH_CPU, .device = -1}, arg);
@@ -55,6 +62,8 @@ static int next_turn(thrum__space *space)
     return (int)(atomic_fetch_add_explicit(&space->turn, 1, memory_order_relaxed) & INT32_MAX);
 }
 
+/* A worker that makes a task may be going to wait for it, and so may the others for theirs: what it may do itself it is
+ * given, or they would all wait for each other. */
 static int ask_all(thrum__space *space, const thrum_codelet *codelet, thrum__terms_of_job *terms, const char *what)
 {
     const void *arg = terms->arg ? terms->arg->ptr : NULL;
@@ -64,7 +73,11 @@ static int ask_all(thrum__space *space, const thrum_codelet *codelet, thrum__ter
         return refuse_all(codelet, what);
     if (accepted == workers)
         return 0;
-    find_accepted(codelet, arg, workers, next_turn(space) % accepted, &found);
+    int here = own_number(space);
+    if (here >= 0 && accepts(codelet, arg, here))
+        found = here;
+    else
+        find_accepted(codelet, arg, workers, next_turn(space) % accepted, &found);
     terms->worker = found;
     return 0;
 }
@@ -98,8 +111,8 @@ int thrum__find_worker(thrum__space *space, const thrum_codelet *codelet, thrum_
 
 bool thrum__codelet_runs_here(const thrum__space *space, const thrum_codelet *codelet, const void *arg)
 {
-    int workers = asked_count(space), here = thrum_worker_index(), found;
-    if (here >= 0 && here < thrum__own_workers(space->ex))
+    int workers = asked_count(space), here = own_number(space), found;
+    if (here >= 0)
         return accepts(codelet, arg, here);
     return find_accepted(codelet, arg, workers, workers, &found) == workers;
 }

@@ -5,6 +5,8 @@
  */
 #include "test.h"
 
+#include <sched.h>
+
 enum { N = 16, TASKS = 120 };
 
 static const char *const policies[] = {"fifo", "prio",  "random",     "ws",          "lws",
@@ -341,6 +343,45 @@ TEST(a_loop_of_a_graph_brings_its_task_to_the_same_worker)
     assert_int_equal(thrum_executor_free(ex), 0);
 }
 
+/* Two workers are in the middle of tasks and wait for what they have made there. */
+static thrum_executor *nested_on;
+static thrum_data *nested_data[2][2];
+static atomic_int nesting;
+
+static void run_nest(const thrum_buffer *b, const void *arg)
+{
+    int which = *(const int *)arg;
+    thrum_flow *flow = thrum_flow_new(nested_on);
+    for (int i = 0; i < 2; i++)
+        thrum_insert(flow, &not_first, THRUM_RW(nested_data[which][i]));
+    for (nesting++; nesting < 2;)
+        sched_yield();
+    if (thrum_flow_free(flow))
+        thrum_fail(THRUM_EINVAL, "nested");
+    ++*(int *)b[0].ptr;
+}
+
+static const thrum_codelet nest = {.name = "nest", .cpu = run_nest};
+
+TEST(workers_that_wait_in_tasks_do_not_wait_for_each_other)
+{
+    thrum_executor *ex = nested_on = executor_of(&(thrum_config){.workers = 3});
+    counters c;
+    forget();
+    nesting = 0;
+    begin(&c, ex);
+    thrum_flow *flow = thrum_flow_new(ex);
+    for (int which = 0; which < 2; which++) {
+        nested_data[which][0] = c.data[2 + 2 * which];
+        nested_data[which][1] = c.data[3 + 2 * which];
+        thrum_insert(flow, &nest, THRUM_RW(c.data[which]), THRUM_ARG(which), THRUM_ON_WORKER(1 + which));
+    }
+    assert_ran(thrum_flow_free(flow));
+    assert_int_equal(end(&c), 6);
+    assert_int_equal(astray, 0);
+    assert_int_equal(thrum_executor_free(ex), 0);
+}
+
 /* ---- Under policies ---------------------------------------------------------------------------------------------- */
 
 TEST(every_policy_gives_tasks_to_workers_that_can_run_accepts)
@@ -487,6 +528,7 @@ int main(void)
         cmocka_unit_test(those_who_may_run_it_take_turns),
         cmocka_unit_test(without_threads_the_caller_is_worker_0),
         cmocka_unit_test(a_loop_of_a_graph_brings_its_task_to_the_same_worker),
+        cmocka_unit_test(workers_that_wait_in_tasks_do_not_wait_for_each_other),
         cmocka_unit_test(every_policy_gives_tasks_to_workers_that_can_run_accepts),
         cmocka_unit_test(every_policy_goes_by_kind_of_worker_and_by_device),
         cmocka_unit_test(a_codelet_whose_can_run_refuses_everybody_is_refused_with_a_sentence_of_its_own),

@@ -40,6 +40,7 @@ struct step {
     uint32_t number, uses;
     struct model_use use[ACCESSES_MOST];
     uint64_t seed, expected;
+    uint64_t refused; /* workers that its can_run refuses, as bits */
     bool checked, fails;
     uint16_t spin;
     struct inner *inner;
@@ -218,6 +219,17 @@ static inline void scatter(const struct step *step, const thrum_buffer *b, words
     }
 }
 
+/* Devices' workers have other numbers here. Who has none of the executor's own does what all of those may. */
+static inline void check_worker(const struct step *step)
+{
+    const struct data_program *program = step->program;
+    int worker = thrum_worker_index(), own = program->workers;
+    if (own == 0 || (worker >= own && program->places > own))
+        return;
+    if (worker < own ? step->refused >> worker & 1 : step->refused & ((UINT64_C(1) << own) - 1))
+        program_note(step->program, "task %u is run by worker %d, which its can_run refuses", step->number, worker);
+}
+
 static void step_kernel(const thrum_buffer *b, const void *arg)
 {
     const struct step *step = arg;
@@ -230,6 +242,7 @@ static void step_kernel(const thrum_buffer *b, const void *arg)
     uint64_t hash = effect(step->use, step->uses, step->seed, value);
     if (step->checked && hash != step->expected)
         program_note(step->program, "task %u read what the oracle does not", step->number);
+    check_worker(step);
     if (step->inner)
         inner_run(step->inner);
     scatter(step, b, value);
@@ -306,8 +319,18 @@ static void add_kernel(const thrum_buffer *b, const void *arg)
     each_word(b, b + 1, add_word);
 }
 
+/* Some workers may not run it. */
+static bool is_not_refused(const thrum_place *place, const void *arg)
+{
+    return !(((const struct step *)arg)->refused >> place->worker & 1);
+}
+
 static const thrum_codelet everywhere = {.name = "step", .cpu = step_kernel, .emu = step_kernel};
 static const thrum_codelet at_home = {.name = "step at home", .cpu = step_kernel};
+static const thrum_codelet picky = {
+    .name = "picky step", .cpu = step_kernel, .emu = step_kernel, .can_run = is_not_refused};
+static const thrum_codelet picky_at_home = {
+    .name = "picky step at home", .cpu = step_kernel, .can_run = is_not_refused};
 static const thrum_codelet clear_codelet = {.name = "clear", .cpu = clear_kernel, .emu = clear_kernel};
 static const thrum_codelet clear_at_home = {.name = "clear at home", .cpu = clear_kernel};
 static const thrum_codelet add_codelet = {.name = "add", .cpu = add_kernel, .emu = add_kernel};
@@ -452,18 +475,29 @@ static inline size_t fill_items(struct data_program *program, const struct step 
         items[count++] = THRUM_NONE;
     bool anywhere = step->codelet == &everywhere && !reduces(step) && fits(program, step);
     int places = anywhere ? program->places : program->workers;
-    if (places && random_chance(random, 10))
-        items[count++] = THRUM_ON_WORKER((int)random_below(random, (size_t)places));
+    int worker = places && random_chance(random, 10) ? (int)random_below(random, (size_t)places) : -1;
+    if (worker >= 0 && !(step->refused >> worker & 1))
+        items[count++] = THRUM_ON_WORKER(worker);
     return count;
 }
 
 static const char *const mode_names[] = {"", "R", "W", "RW", "SCRATCH", "REDUX", "COMMUTE"};
 
+/* At least one of the processors may run what is picky: what reduces, or does not fit, can be run by nobody else. */
+static inline void choose_codelet(struct data_program *program, struct step *step)
+{
+    struct random *random = &program->random;
+    bool stays = step->inner || random_chance(random, 30), chooses = random_chance(random, 15);
+    step->codelet = chooses ? (stays ? &picky_at_home : &picky) : stays ? &at_home : &everywhere;
+    size_t processors = program->workers ? (size_t)program->workers : 1;
+    step->refused = chooses ? random_next(random) & ~(UINT64_C(1) << random_below(random, processors)) : 0;
+}
+
 /* Whether it was taken: a flow that has failed takes nothing. */
 static inline bool insert_step(struct data_program *program, struct program_flow *to, struct step *step)
 {
     thrum_item items[ACCESSES_MOST + 6];
-    step->codelet = step->inner || random_chance(&program->random, 30) ? &at_home : &everywhere;
+    choose_codelet(program, step);
     size_t count = fill_items(program, step, items);
     program_say("insert %u in flow %d%s:", step->number, to ? (int)(to - program->flow) : -1,
                 step->fails ? " fails" : "");
