@@ -44,9 +44,9 @@ struct thrum_codelet {
     /* Which of the workers that have an implementation may run it, with this argument; NULL: all of them. It answers
      * the same whenever it is asked, from any thread, and calls nothing of thrum. A task that no worker may run is an
      * error. On an executor with neither policy nor devices it is asked when the task is made. If it refuses some
-     * workers, one of the others runs the task: they take turns, but a worker that makes tasks in the middle of one gets
-     * them itself where it may. Threads that help, by inserting or waiting, run only what no worker is refused; on an
-     * executor without threads they are worker 0. */
+     * workers, one of the others runs the task: they take turns, but a worker that makes tasks in the middle of one
+     * gets them itself where it may. Threads that help, by inserting or waiting, run only what no worker is refused; on
+     * an executor without threads they are worker 0. */
     bool (*can_run)(const thrum_place *place, const void *arg);
     enum thrum_model_kind model;
     double (*seconds)(const thrum_place *place, const thrum_buffer *buffers, int count, const void *arg);

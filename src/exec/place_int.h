@@ -132,6 +132,8 @@ struct thrum__replicas {
     replicas *next, **link;     /* all of the executor's */
     size_t bytes;               /* on a device */
     use *users;                 /* staged or running */
+    uint32_t below;             /* likewise of its parts, and of theirs; */
+    uint32_t below_writing;     /* those of them that write */
     use *waiters;               /* those that wait for a transfer of it */
     _Atomic uint32_t under_way; /* transfers; atomic for whoever waits without the lock */
     uint32_t writing;           /* admitted uses that write: nobody begins to copy it, or throws it out */

@@ -88,12 +88,34 @@ static bool is_entered(const use *u)
     return u->mode != THRUM_MODE_SCRATCH && !u->copy;
 }
 
+/* The replicas of what the handle is a part of; NULL: of nothing. */
+static replicas *above(const thrum_data *data)
+{
+    return data->whole ? data->whole->replicas : NULL;
+}
+
+/* A use of the same handle, or of one that it is a part of. */
 static const use *find_conflict(const use *u)
 {
-    const use *other = u->data->replicas->users;
-    while (other && (other->of == u->of || !(thrum__use_writes(u) || thrum__use_writes(other))))
-        other = other->next;
-    return other;
+    for (const replicas *r = u->data->replicas; r; r = above(r->data))
+        for (const use *other = r->users; other; other = other->next)
+            if (other->of != u->of && (thrum__use_writes(u) || thrum__use_writes(other)))
+                return other;
+    return NULL;
+}
+
+static bool has_conflict_below(const use *u)
+{
+    const replicas *r = u->data->replicas;
+    return r->below_writing > 0 || (r->below > 0 && thrum__use_writes(u));
+}
+
+static void count_above(const use *u, int by)
+{
+    for (replicas *r = above(u->data); r; r = above(r->data)) {
+        r->below += (uint32_t)by;
+        r->below_writing += thrum__use_writes(u) ? (uint32_t)by : 0;
+    }
 }
 
 static void enter(use *u)
@@ -104,32 +126,57 @@ static void enter(use *u)
     if (u->next)
         u->next->link = &u->next;
     r->users = u;
+    count_above(u, 1);
 }
 
 static void take_out(use *u)
 {
     if (!u->link)
         return;
+    count_above(u, -1);
     *u->link = u->next;
     if (u->next)
         u->next->link = u->link;
     u->link = NULL;
 }
 
+static void fault_conflict(const use *u, const use *other)
+{
+    char text[THRUM__DATA_TEXT], whole[THRUM__DATA_TEXT];
+    thrum__data_text(u->data, text);
+    if (other->data == u->data)
+        thrum__stage_fault(u->of, THRUM_EDATA,
+                           "tasks '%s' and '%s' use %s at the same time, and at least one of them writes it: an edge "
+                           "must order them",
+                           other->of->shown.name, u->of->shown.name, text);
+    else
+        thrum__stage_fault(u->of, THRUM_EDATA,
+                           "tasks '%s' and '%s' use %s and its part %s at the same time, and at least one of them "
+                           "writes: an edge must order them, and a partition lie between",
+                           other->of->shown.name, u->of->shown.name, thrum__data_text(other->data, whole), text);
+}
+
+/* A whole and its parts are one handle's memory at home, and different ones elsewhere. */
+static bool may_enter(const use *u)
+{
+    char text[THRUM__DATA_TEXT];
+    const use *other = find_conflict(u);
+    if (other)
+        fault_conflict(u, other);
+    else if (has_conflict_below(u))
+        thrum__stage_fault(u->of, THRUM_EDATA,
+                           "task '%s' uses %s at the same time as others use parts of it, and at least one of them "
+                           "writes: an edge must order them, and a partition lie between",
+                           u->of->shown.name, thrum__data_text(u->data, text));
+    return !other && !has_conflict_below(u);
+}
+
 /* All of them, or none: false. */
 static bool enter_all(placing *p)
 {
-    char text[THRUM__DATA_TEXT];
-    for (uint32_t i = 0; i < p->use_count; i++) {
-        const use *other = is_entered(&p->uses[i]) ? find_conflict(&p->uses[i]) : NULL;
-        if (!other)
-            continue;
-        thrum__stage_fault(p, THRUM_EDATA,
-                           "tasks '%s' and '%s' use %s at the same time, and at least one of them writes it: an edge "
-                           "must order them",
-                           other->of->shown.name, p->shown.name, thrum__data_text(p->uses[i].data, text));
-        return false;
-    }
+    for (uint32_t i = 0; i < p->use_count; i++)
+        if (is_entered(&p->uses[i]) && !may_enter(&p->uses[i]))
+            return false;
     for (uint32_t i = 0; i < p->use_count; i++)
         if (is_entered(&p->uses[i]))
             enter(&p->uses[i]);

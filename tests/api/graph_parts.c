@@ -5,6 +5,8 @@
  */
 #include "test.h"
 
+#include <sched.h>
+
 enum { N = 40, PIECES = 4 };
 
 static const thrum_config configs[] = {
@@ -281,6 +283,63 @@ TEST(a_run_on_parts_that_a_run_has_put_together_fails)
     on_each(run_on_ended_part, 1);
 }
 
+/* ---- At the same time -------------------------------------------------------------------------------------------- */
+
+static atomic_bool held, released;
+
+static void hold(const thrum_buffer *b, const void *arg)
+{
+    (void)b;
+    (void)arg;
+    for (held = true; !released;)
+        sched_yield();
+}
+
+static const thrum_codelet holds = {.name = "holds", .cpu = hold};
+
+/* The second comes while the first is at work. */
+static int run_both(thrum_graph *first, thrum_graph *second)
+{
+    held = released = false;
+    thrum_handle *handle = thrum_start(ex, first);
+    assert_non_null(handle);
+    while (!held)
+        sched_yield();
+    int err = thrum_run(ex, second);
+    released = true;
+    assert_int_equal(thrum_wait(handle), 0);
+    thrum_release(handle);
+    return err;
+}
+
+/* A recording that has not run yet puts them together: so tasks of the whole can be made, and of its parts run. */
+TEST(a_whole_and_its_part_in_use_at_once_fail_the_run_where_there_is_a_policy)
+{
+    begin(&(thrum_config){.policy = "fifo", .devices = "cpu:2"});
+    partition(&in_pieces);
+    thrum_data *part = thrum_data_part(vector, 0);
+    thrum_graph *part_held = graph_of("p", &holds, THRUM_RW(part)), *part_seen = graph_of("q", &holds, THRUM_R(part)),
+                *part_read = graph_of("r", &reads, THRUM_R(part)), *together = record(&add, ENDS);
+    thrum_graph *held_whole = graph_of("v", &holds, THRUM_RW(vector)),
+                *whole_read = graph_of("w", &reads, THRUM_R(vector)),
+                *whole_written = graph_of("x", &add, THRUM_RW(vector));
+    assert_error(
+        run_both(part_held, whole_read), THRUM_EDATA,
+        "task 'reads' uses 'vector' at the same time as others use parts of it, and at least one of them writes");
+    assert_error(run_both(part_seen, whole_written), THRUM_EDATA,
+                 "task 'add' uses 'vector' at the same time as others");
+    assert_error(
+        run_both(held_whole, part_read), THRUM_EDATA,
+        "tasks 'holds' and 'reads' use 'vector' and its part 'vector[0]' at the same time, and at least one of");
+    assert_int_equal(run_both(part_seen, whole_read), 0);
+    assert_int_equal(run_both(part_held, together), THRUM_EDATA);
+    assert_runs(together);
+    thrum_graph *graphs[] = {part_held, part_seen, part_read, together, held_whole, whole_read, whole_written};
+    for (size_t i = 0; i < COUNT_OF(graphs); i++)
+        assert_int_equal(thrum_graph_free(graphs[i]), 0);
+    end(0);
+}
+
 /* ---- Right use --------------------------------------------------------------------------------------------------- */
 
 static void run_in_turns(void)
@@ -339,6 +398,7 @@ int main(void)
         cmocka_unit_test(so_does_that_of_a_recording),
         cmocka_unit_test(what_a_recording_has_cut_is_cut_when_it_has_run),
         cmocka_unit_test(a_run_on_parts_that_a_run_has_put_together_fails),
+        cmocka_unit_test(a_whole_and_its_part_in_use_at_once_fail_the_run_where_there_is_a_policy),
         cmocka_unit_test(modules_can_partition_and_put_together_again_and_again),
         cmocka_unit_test(a_recording_that_failed_between_cutting_and_putting_together_can_run_again),
     };
