@@ -113,8 +113,10 @@ enum { THRUM_NO_BUCKET = -1 }; /* what a task has that was given none */
  * runs is up to the executor's policy, and data is brought to it; its order is that of the graph's edges alone, so it
  * can be in a loop of conditions, in a module, in a pipelined run. Tasks that use the same handle must be ordered by
  * edges, unless all of them read: what is found in use at once fails the run, naming both tasks. (On an executor with
- * neither policy nor devices nobody looks.) REDUX and COMMUTE are for flows. Flows that use the same handles must be
- * waited for before the graph runs. NULL on failure, and the graph keeps the error. */
+ * neither policy nor devices nobody looks.) A whole is not to be used while it is partitioned, nor a part afterwards,
+ * nor is one with a shadow to be written: that is refused here, or fails the run. REDUX and COMMUTE are for flows.
+ * Flows that use the same handles must be waited for before the graph runs. NULL on failure, and the graph keeps the
+ * error. */
 THRUM_API thrum_task *thrum_codelet_task_items(thrum_graph *graph, const thrum_codelet *codelet,
                                                const thrum_item *items, size_t count);
 #ifndef __cplusplus
