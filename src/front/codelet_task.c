@@ -294,7 +294,7 @@ static void count_uses(void *bytes, int by)
 
 static thrum__codelet_task *record_new(thrum_graph *graph, const thrum__codelet_plan *plan)
 {
-    static const thrum__terms_of_job none = {.bucket = THRUM_NO_BUCKET, .worker = -1};
+    static const thrum__terms_of_job none = {.bucket = THRUM_NO_BUCKET, .worker = -1, .pin = -1};
     const thrum__terms_of_job *terms = plan->terms ? plan->terms : &none;
     size_t arg_bytes = terms->arg ? terms->arg->bytes : 0;
     thrum__codelet_task *task =
@@ -331,8 +331,8 @@ static void set_terms(thrum_task *task, const thrum__codelet_plan *plan, bool pl
         return;
     if (terms->priority)
         thrum_task_set_priority(task, terms->priority > 0 ? THRUM_HIGH : THRUM_LOW);
-    if (terms->worker >= 0)
-        thrum_task_pin_worker(task, terms->worker);
+    if (terms->pin >= 0)
+        thrum_task_pin_worker(task, terms->pin);
 }
 
 /* Whoever combines is asked for nothing but an implementation. */
@@ -362,6 +362,7 @@ static int find_worker(thrum__space *space, const thrum_codelet *codelet, thrum_
 {
     if (space)
         return thrum__find_worker(space, codelet, terms, "thrum_codelet_task");
+    terms->pin = terms->worker;
     if (!codelet->cpu)
         return thrum__fault(THRUM_EINVAL,
                             "thrum_codelet_task: codelet '%s' has no implementation for processors, and a task without "

@@ -394,7 +394,7 @@ static void add_job(thrum_flow *flow, thrum__job *job, const thrum_codelet *code
     rest->name = terms->name;
     rest->priority = terms->priority;
     rest->bucket = terms->bucket;
-    rest->worker = terms->worker;
+    rest->worker = terms->pin;
     job->commutes = terms->commutes;
     thrum__flow_commit(flow, job, terms->arg);
     if (terms->reduces)

@@ -197,6 +197,7 @@ typedef struct thrum__terms_of_job {
     const thrum_item *arg;
     const char *name;
     int32_t priority, bucket, worker;
+    int32_t pin; /* `worker`, or the one that was found for it (workers.c); -1: any */
     uint32_t accesses;
     bool commutes, reduces;
 } thrum__terms_of_job;
@@ -227,7 +228,7 @@ static inline bool thrum__access_is_plain(const thrum_data *data)
 /* ---- workers.c --------------------------------------------------------------------------------------------------- */
 
 /* Whether somebody can run the codelet: 0 or an error with a sentence in the name of `what`. Where workers steal and
- * its can_run does not let all of them do it, terms->worker is one who may, afterwards. */
+ * its can_run does not let all of them do it, terms->pin is one who may, afterwards. */
 int thrum__find_worker(thrum__space *space, const thrum_codelet *codelet, thrum__terms_of_job *terms, const char *what);
 
 /* Where workers steal: whether a codelet that has a can_run may be run by whoever calls. */

@@ -109,7 +109,7 @@ int thrum__items_check_pairs(const thrum_codelet *codelet, const thrum__access *
 int thrum__items_read(const thrum__space *space, const thrum_codelet *codelet, const thrum_item *items, size_t count,
                       const char *what, thrum__terms_of_job *terms, thrum__access *access)
 {
-    *terms = (thrum__terms_of_job){.bucket = THRUM_NO_BUCKET, .worker = -1};
+    *terms = (thrum__terms_of_job){.bucket = THRUM_NO_BUCKET, .worker = -1, .pin = -1};
     if (!codelet || !codelet->name)
         return thrum__fault(THRUM_EINVAL, "%s: the codelet %s", what, codelet ? "has no name" : "is NULL");
     if (!items && count)

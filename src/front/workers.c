@@ -78,7 +78,7 @@ static int ask_all(thrum__space *space, const thrum_codelet *codelet, thrum__ter
         found = here;
     else
         find_accepted(codelet, arg, workers, next_turn(space) % accepted, &found);
-    terms->worker = found;
+    terms->pin = found;
     return 0;
 }
 
@@ -97,6 +97,7 @@ static int check_worker(const thrum__space *space, const thrum_codelet *codelet,
 int thrum__find_worker(thrum__space *space, const thrum_codelet *codelet, thrum__terms_of_job *terms, const char *what)
 {
     const void *arg = terms->arg ? terms->arg->ptr : NULL;
+    terms->pin = terms->worker;
     if (space->places)
         return thrum__places_can_run(space->places, codelet, arg, terms->worker);
     if (!codelet->cpu)

@@ -122,6 +122,32 @@ TEST(edges_that_accesses_do_not_tell_are_added_and_numbers_follow_them)
     thrum_data_unregister(data);
 }
 
+static bool is_not_first(const thrum_place *place, const void *arg)
+{
+    (void)arg;
+    return place->worker > 0;
+}
+
+static const thrum_codelet picky = {.name = "picky", .cpu = nothing, .can_run = is_not_first};
+
+TEST(the_worker_that_is_found_for_a_picky_codelet_is_not_described)
+{
+    thrum_graph *g = thrum_graph_new("picky");
+    int x = 0;
+    thrum_executor *two = thrum_executor_new(&(thrum_config){.workers = 2});
+    thrum_data *data = thrum_data_variable(two, &x, sizeof x);
+    thrum_precede(thrum_codelet_task(g, &picky, THRUM_RW(data)),
+                  thrum_codelet_task(g, &picky, THRUM_RW(data), THRUM_ON_WORKER(1)));
+    expect_text(g, "thrum-workload 1\n"
+                   "name picky\n"
+                   "codelet picky cpu\n"
+                   "data - 4 written\n"
+                   "task picky work=4 rw=0\n"
+                   "task picky work=4 rw=0 worker=1\n");
+    thrum_data_unregister(data);
+    assert_int_equal(thrum_executor_free(two), 0);
+}
+
 static void set_zero(const thrum_buffer *buffers, const void *arg)
 {
     (void)arg;
@@ -229,6 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_recorded_flow_becomes_a_workload),
         cmocka_unit_test(edges_that_accesses_do_not_tell_are_added_and_numbers_follow_them),
+        cmocka_unit_test(the_worker_that_is_found_for_a_picky_codelet_is_not_described),
         cmocka_unit_test(reductions_and_partitions_are_part_of_it),
         cmocka_unit_test(conditions_modules_and_bad_work_are_refused),
         cmocka_unit_test(measured_seconds_come_from_performance_models),
