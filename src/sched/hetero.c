@@ -207,12 +207,22 @@ static void count(thrum__hetero *h, int number, int column, unsigned set, int on
         }
 }
 
+static void add(const thrum__hetero *h, thrum__list *list, thrum_job *job)
+{
+    if (h->first_out == THRUM__LISTS_OLDEST)
+        thrum__list_append(list, job);
+    else if (h->first_out == THRUM__LISTS_NEWEST)
+        thrum__list_prepend(list, job);
+    else
+        thrum__list_add_by_priority(list, job);
+}
+
 void thrum__hetero_put(thrum__hetero *h, const thrum_world *world, thrum_job *job, int column)
 {
     int number = thrum__hetero_bucket(h, job);
     thrum__bucket *bucket = &h->buckets[number];
     unsigned set = thrum__hetero_able(h, world, job);
-    thrum__list_append(&h->lists[number * h->columns + column].of[set], job);
+    add(h, &h->lists[number * h->columns + column].of[set], job);
     count(h, number, column, set, 1);
     bucket->pushed++;
     bucket->priorities += job->priority;
@@ -229,19 +239,19 @@ static thrum_job *find(const thrum__hetero *h, const thrum_world *world, int wor
 {
     int arch = (int)world->place[worker].arch;
     const thrum__shelf *list = &h->lists[number * h->columns + column];
-    thrum_job *oldest = NULL;
+    thrum_job *best = NULL;
     if (!thrum__hetero_has(h, number, column, arch))
         return NULL;
     for (unsigned set = 1; set < THRUM__ARCH_SETS; set++) {
         if (!(set >> arch & 1) || !list->of[set].first || !may_take(h, &h->buckets[number], arch, set))
             continue;
         thrum_job *job = thrum__list_first_for(&list->of[set], world, worker);
-        if (job && (!oldest || thrum__older(job, oldest))) {
-            oldest = job;
+        if (job && (!best || thrum__hetero_before(h, job, best))) {
+            best = job;
             *its_set = set;
         }
     }
-    return oldest;
+    return best;
 }
 
 const thrum_job *thrum__hetero_find(const thrum__hetero *h, const thrum_world *world, int worker, int number,

@@ -8,7 +8,8 @@
  *
  * **The grid.** A bucket is a row of lists, one for each *column*: heteroprio has one, laheteroprio one for each memory
  * node. Each list is a shelf, with a place for each set of architectures, here those that have a worker that can run
- * the job, pins and devices that are too small considered. So what follows is exact, and lists are first in, first out.
+ * the job, pins and devices that are too small considered. So what follows is exact. Lists are first in, first out,
+ * unless the setting `lists` says otherwise; their first job is always the one to be taken.
  *
  * **The bound.** A bucket may have a *fastest* architecture F and factors. A worker of another architecture A takes a
  * job that F could run only if at least N_F * S such jobs wait in the row, N_F being the workers of F and S the factor
@@ -36,6 +37,9 @@
 
 enum { THRUM__BUCKETS = 64, THRUM__BUCKET_NAME = 32, THRUM__NO_ARCH = -1 };
 
+/* Which job of a list, and of lists that count as one, is taken first. */
+enum thrum__lists { THRUM__LISTS_OLDEST, THRUM__LISTS_NEWEST, THRUM__LISTS_PRIORITY };
+
 typedef struct thrum__bucket {
     char name[THRUM__BUCKET_NAME]; /* a number, or a codelet's name */
     unsigned archs;                /* that could run a job of it so far, or are said to */
@@ -60,6 +64,7 @@ typedef struct thrum__hetero {
     int columns;
     thrum__shelf *lists; /* bucket * columns + column */
     uint32_t *waiting;   /* by list and architecture: jobs that it could run */
+    enum thrum__lists first_out;
     int order[THRUM_ARCHS][THRUM__BUCKETS], order_count[THRUM_ARCHS];
     unsigned version;           /* counts changes of orders */
     int *workers;               /* by architecture */
@@ -74,16 +79,18 @@ typedef struct thrum__hetero {
     } cache[THRUM__BUCKETS]; /* by address */
 } thrum__hetero;
 
-/* The settings order.ARCH, fastest.BUCKET and factor.BUCKET of both. 0 or an error; then nothing is to be ended. */
+/* The settings of both. */
 #define THRUM__HETERO_SETTINGS                                                                                         \
     {"order.ARCH", "by advantage", "buckets, like gemm,trsm",                                                          \
      "in which order cpu or emu looks into buckets; others follow"},                                                   \
         {"fastest.BUCKET", "measured", "cpu, emu", "who is the fastest in a bucket"},                                  \
+        {"factor.BUCKET", "measured", "0 to 1000000",                                                                  \
+         "slower workers take from a bucket if it holds the fastest's workers times this; 0: always"},                 \
     {                                                                                                                  \
-        "factor.BUCKET", "measured", "0 to 1000000",                                                                   \
-            "slower workers take from a bucket if it holds the fastest's workers times this; 0: always"                \
+        "lists", "oldest", "oldest, newest, priority", "which task of a list is taken first"                           \
     }
 
+/* 0 or an error; then nothing is to be ended. */
 int thrum__hetero_begin(thrum__hetero *h, const thrum_world *world, int columns);
 void thrum__hetero_end(thrum__hetero *h);
 
@@ -100,7 +107,15 @@ static inline bool thrum__hetero_has(const thrum__hetero *h, int bucket, int col
     return h->waiting[(bucket * h->columns + column) * THRUM_ARCHS + arch];
 }
 
-/* The oldest job in the list that the worker can run and may take; and the same, taken out of it. NULL: there is
+/* Whether job a is to be taken before b, both being in lists of one bucket. */
+static inline bool thrum__hetero_before(const thrum__hetero *h, const thrum_job *a, const thrum_job *b)
+{
+    return h->first_out == THRUM__LISTS_OLDEST   ? thrum__older(a, b)
+           : h->first_out == THRUM__LISTS_NEWEST ? thrum__older(b, a)
+                                                 : thrum__more_urgent(a, b);
+}
+
+/* The first job in the list that the worker can run and may take; and the same, taken out of it. NULL: there is
  * none. */
 const thrum_job *thrum__hetero_find(const thrum__hetero *h, const thrum_world *world, int worker, int bucket,
                                     int column);

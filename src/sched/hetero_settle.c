@@ -52,12 +52,28 @@ static int read_order(thrum__hetero *h, const char *key, const char *arch_name, 
     return err;
 }
 
+static int read_lists(thrum__hetero *h, const char *value)
+{
+    static const char *const names[] = {
+        [THRUM__LISTS_OLDEST] = "oldest", [THRUM__LISTS_NEWEST] = "newest", [THRUM__LISTS_PRIORITY] = "priority"};
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
+        if (strcmp(value, names[i]) == 0) {
+            h->first_out = (enum thrum__lists)i;
+            return 0;
+        }
+    return thrum__fault(THRUM_EOPTION,
+                        "'lists=%.60s': what is taken first out of a list can be the oldest, the newest, or by priority",
+                        value);
+}
+
 static int read_one(thrum__hetero *h, thrum__setting *setting)
 {
     const char *behind = strchr(setting->key, '.');
     int bucket = 0;
+    if (strcmp(setting->key, "lists") == 0)
+        return read_lists(h, setting->value);
     if (!behind)
-        return 0;
+        return 0; /* those of laheteroprio */
     if (strncmp(setting->key, "order.", 6) == 0)
         return read_order(h, setting->key, behind + 1, setting->value);
     int err = read_bucket(h, setting->key, behind + 1, &bucket);

@@ -3,7 +3,8 @@
  * laheteroprio: heteroprio with an eye on where data is. Each bucket has a list for each memory node. A push asks a
  * formula (locality.h) on which node the job would find the most of its data, and appends the job to that node's list;
  * a pop walks through the grid in an order that was laid out before for the worker's node (distance.h). Lists of the
- * same bucket on nodes that are as near as each other are one to it: it takes the oldest job.
+ * same bucket on nodes that are as near as each other are one to it: it takes the oldest job (or whichever comes first,
+ * see the setting `lists`).
  *
  * A worker that asks ahead of time, having something else to begin first, looks into its own and near lists only: a job
  * whose data is far is left to those who have it, until somebody has nothing else to do.
@@ -308,18 +309,18 @@ static void count_changes(laheteroprio *la, const thrum_world *world, const thru
     }
 }
 
-/* The first of these cells that has something for the worker; of several that are as near, the one with the oldest
- * job. */
+/* The first of these cells that has something for the worker; of several that are as near, the one with the job that is
+ * to be taken first. */
 static const thrum__cell *find_cell(const laheteroprio *la, const thrum_world *world, int worker,
                                     const thrum__cell *cell, int count)
 {
     const thrum__cell *found = NULL;
-    const thrum_job *oldest = NULL;
+    const thrum_job *best = NULL;
     for (const thrum__cell *end = cell + count; cell < end && (!found || cell->tied); cell++) {
         const thrum_job *job = thrum__hetero_find(&la->hetero, world, worker, cell->bucket, cell->node);
-        if (!job || (oldest && thrum__older(oldest, job)))
+        if (!job || (best && thrum__hetero_before(&la->hetero, best, job)))
             continue;
-        oldest = job;
+        best = job;
         found = cell;
     }
     return found;

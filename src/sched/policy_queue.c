@@ -49,6 +49,31 @@ void thrum__list_append(thrum__list *list, thrum_job *job)
     count(list, job, 1);
 }
 
+static void insert_behind(thrum__list *list, thrum_job *previous, thrum_job *job)
+{
+    job->link = previous->link;
+    set_before(job, previous);
+    set_before(job->link, job);
+    previous->link = job;
+    count(list, job, 1);
+}
+
+void thrum__list_add_by_priority(thrum__list *list, thrum_job *job)
+{
+    thrum_job *previous = list->last;
+    if (!previous || previous->priority >= job->priority) {
+        thrum__list_append(list, job);
+        return;
+    }
+    if (list->first->priority < job->priority) {
+        thrum__list_prepend(list, job);
+        return;
+    }
+    while (previous->priority < job->priority)
+        previous = before(previous);
+    insert_behind(list, previous, job);
+}
+
 void thrum__list_remove(thrum__list *list, thrum_job *job)
 {
     thrum_job *previous = before(job);

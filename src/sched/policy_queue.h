@@ -39,6 +39,9 @@ typedef struct thrum__list {
 
 void thrum__list_prepend(thrum__list *list, thrum_job *job);
 void thrum__list_append(thrum__list *list, thrum_job *job);
+/* Into a list that is in the order of priorities, the highest first, behind those of the same. Looks for the place from
+ * the end on: a step for each that is less urgent, unless the job is more urgent than all. */
+void thrum__list_add_by_priority(thrum__list *list, thrum_job *job);
 void thrum__list_remove(thrum__list *list, thrum_job *job);
 
 /* The first, and the last, that the worker can run; NULL if there is none. They stay in the list. */

@@ -128,6 +128,8 @@ TEST(settings_are_refused_with_a_sentence)
         {"order.cpu=1,,2", "cannot be a bucket", true},
         {"factor.gemm=-1", "'factor.gemm=-1'", true},
         {"factor.gemm=fast", "from 0 to 1e+06", true},
+        {"lists=random", "'lists=random': what is taken first out of a list can be the oldest, the newest, or", true},
+        {"lists=", "'lists='", true},
         {"formula=ls_sdh3", "there is no such formula; there are: auto, laru, mc, ls_sdh,", false},
         {"l=0", "'l=0': that must be a whole number from 1", false},
         {"l=1,0", "'l=0'", false},
@@ -512,7 +514,7 @@ TEST(where_nobody_knows_who_asks_ahead_of_time_nobody_does)
 
 static void random_settings(struct random *random, char *text, size_t size)
 {
-    static const char *const archs[] = {"cpu", "emu"};
+    static const char *const archs[] = {"cpu", "emu"}, *const lists[] = {"oldest", "newest", "priority"};
     int used =
         snprintf(text, size, "factor.0=%zu;factor.both=0.%zu", random_below(random, 20), random_below(random, 9));
     if (random_chance(random, 50))
@@ -524,6 +526,8 @@ static void random_settings(struct random *random, char *text, size_t size)
         snprintf(text + used, size - (size_t)used, ";fastest.both=%s", archs[random_below(random, 2)]);
     if (strstr(text, "order.emu") && strstr(text, "fastest.both=cpu"))
         *strstr(text, ";fastest.both") = '\0'; /* order.cpu leaves it out */
+    used = (int)strlen(text);
+    snprintf(text + used, size - (size_t)used, ";lists=%s", lists[random_below(random, 3)]);
 }
 
 static void one_random_program(uint64_t seed)
@@ -537,7 +541,7 @@ static void one_random_program(uint64_t seed)
     fake_make(&fake, thrum_policy_find(both_policies[seed % 2]), cpus, devices, seed);
     assert_int_equal(fake_begin_with(&fake, settings), 0);
     for (int i = 0; i < count; i++) {
-        jobs[i] = fake_job_of(codelets[random_below(&random, 3)], 0, 0);
+        jobs[i] = fake_job_of(codelets[random_below(&random, 3)], (int)random_below(&random, 4), 0);
         jobs[i].job.bucket = (int)random_below(&random, 5) - 1;
         if (random_chance(&random, 50)) {
             fake.bytes[i % 8] = 1;
