@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sched/distance.h"
 
-#include "sched/locality.h"
+#include "sched/node_set.h"
 
 #include <stdlib.h>
 
@@ -60,7 +60,7 @@ static thrum__cell *lay(const thrum__walk *walk, int first, int end, const int *
 
 void thrum__walk_lay(const thrum__walk *walk, thrum__cell *cells)
 {
-    int others[THRUM__LOCALITY_NODES], count = by_distance(walk, others);
+    int others[THRUM__NODES_MOST], count = by_distance(walk, others);
     int near = walk->near < count ? walk->near : count;
     for (int first = 0, end; first < walk->buckets; first = end) {
         end = walk->block < walk->buckets - first ? first + walk->block : walk->buckets;

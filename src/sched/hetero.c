@@ -151,7 +151,7 @@ static int find_idle(const thrum__hetero *h, const thrum_world *world, const thr
         const thrum__idler *idler = &h->idlers.of[worker];
         const thrum_place *place = &world->place[worker];
         int worth = (idler->in_hands == 0) * 2 + (h->columns == 1 || place->node == column);
-        if (!idler->idle || !(archs >> place->arch & 1) || worth <= best || !(h->looks[worker] >> column & 1) ||
+        if (!idler->idle || !(archs >> place->arch & 1) || worth <= best || !thrum__nodes_have(h->looks[worker], column) ||
             !world->can_run(world, job, worker))
             continue;
         found = worker;
@@ -273,7 +273,7 @@ thrum_job *thrum__hetero_take(thrum__hetero *h, const thrum_world *world, int wo
 }
 
 void thrum__hetero_popped(thrum__hetero *h, const thrum_world *world, int worker, const thrum_job *job,
-                          uint64_t columns)
+                          thrum__nodes columns)
 {
     thrum__idlers_popped(&h->idlers, worker, job);
     h->looks[worker] = columns;

@@ -31,9 +31,10 @@
 #ifndef THRUM_SCHED_HETERO_H
 #define THRUM_SCHED_HETERO_H
 
+#include "sched/node_set.h"
 #include "sched/policy_queue.h"
 
-#define THRUM__ALL_COLUMNS UINT64_MAX
+#define THRUM__ALL_COLUMNS (~(thrum__nodes)0)
 
 enum { THRUM__BUCKETS = 64, THRUM__BUCKET_NAME = 32, THRUM__NO_ARCH = -1 };
 
@@ -71,7 +72,7 @@ typedef struct thrum__hetero {
     int first[THRUM_ARCHS + 1]; /* where those of an architecture begin */
     bool given_order[THRUM_ARCHS];
     thrum__idlers idlers;
-    uint64_t *looks;                  /* by worker: the columns that it would look into if it were woken, as bits */
+    thrum__nodes *looks;              /* by worker: the columns that it would look into if it were woken */
     int8_t by_number[THRUM__BUCKETS]; /* bucket + 1 of a number; 0: not there yet */
     struct {
         const thrum_codelet *codelet;
@@ -122,7 +123,7 @@ const thrum_job *thrum__hetero_find(const thrum__hetero *h, const thrum_world *w
 thrum_job *thrum__hetero_take(thrum__hetero *h, const thrum_world *world, int worker, int bucket, int column);
 /* The worker has got this, or was refused with NULL, after it had looked into these columns. */
 void thrum__hetero_popped(thrum__hetero *h, const thrum_world *world, int worker, const thrum_job *job,
-                          uint64_t columns);
+                          thrum__nodes columns);
 void thrum__hetero_done(thrum__hetero *h, const thrum_world *world, const thrum_job *job, int worker, double seconds);
 
 /* The bucket of this name; it is made if it is not there. */

@@ -27,14 +27,27 @@ static void clear(thrum__locality *locality, int nodes)
     }
 }
 
-static uint64_t where(const thrum_world *world, const thrum_data *data)
+/* `where` knows of 64 nodes; of others each has to be asked about. */
+static thrum__nodes where(const thrum_world *world, const thrum_data *data)
 {
-    uint64_t nodes = 0;
-    if (world->where)
-        return world->where(world, data);
-    for (int node = 0; node < world->nodes; node++)
-        nodes |= (uint64_t)world->is_on(world, data, node) << node;
+    thrum__nodes nodes = world->where ? world->where(world, data) : 0;
+    for (int node = world->where ? 64 : 0; node < world->nodes; node++)
+        nodes |= (thrum__nodes)world->is_on(world, data, node) << node;
     return nodes;
+}
+
+static inline void add_on(thrum__locality *locality, uint64_t nodes, int first, double bytes, bool writes)
+{
+    for (; nodes; nodes &= nodes - 1) {
+        int node = first + __builtin_ctzll(nodes);
+        if (writes) {
+            locality->written_on[node] += bytes;
+            locality->squares_on[node] += bytes * bytes;
+            locality->written_pieces_on[node]++;
+        } else {
+            locality->read_on[node] += bytes;
+        }
+    }
 }
 
 /* Doubles: squares of sizes do not fit into integers. Sums of sizes are whole numbers below 2^53, and so exact. */
@@ -45,16 +58,10 @@ static void add(thrum__locality *locality, const thrum_world *world, const thrum
     locality->pieces++;
     locality->written_pieces += writes;
     *(writes ? &locality->written : &locality->read) += bytes;
-    for (uint64_t nodes = where(world, data->data); nodes; nodes &= nodes - 1) {
-        int node = __builtin_ctzll(nodes);
-        if (writes) {
-            locality->written_on[node] += bytes;
-            locality->squares_on[node] += bytes * bytes;
-            locality->written_pieces_on[node]++;
-        } else {
-            locality->read_on[node] += bytes;
-        }
-    }
+    thrum__nodes nodes = where(world, data->data);
+    add_on(locality, (uint64_t)nodes, 0, bytes, writes);
+    if (nodes >> 64)
+        add_on(locality, (uint64_t)(nodes >> 64), 64, bytes, writes);
 }
 
 void thrum__locality_look(thrum__locality *locality, const thrum_world *world, const thrum_job *job)
@@ -70,10 +77,10 @@ void thrum__locality_look(thrum__locality *locality, const thrum_world *world, c
 /* The best value so far, more being better, and the nodes that have it. */
 typedef struct leaders {
     double value;
-    uint64_t nodes;
+    thrum__nodes nodes;
 } leaders;
 
-static inline void compete(leaders *l, double value, double tolerance, uint64_t node)
+static inline void compete(leaders *l, double value, double tolerance, thrum__nodes node)
 {
     if (value > l->value + tolerance) {
         *l = (leaders){value, node};
@@ -86,14 +93,14 @@ static inline void compete(leaders *l, double value, double tolerance, uint64_t 
  * compared as they are, for beside a large square a read is small and still decides. */
 static const double cost_tolerance = 1e-9;
 
-void thrum__locality_all(const thrum__locality *l, double theta, uint64_t winners[THRUM__FORMULAS])
+void thrum__locality_all(const thrum__locality *l, double theta, thrum__nodes winners[THRUM__FORMULAS])
 {
     const leaders none = {-1, 0}; /* scores are not negative */
     leaders sdh = none, sdh2 = none, sdhb = none, smwb = {-1e300, 0};
     double factor = l->pieces ? 2 - (double)l->written_pieces / l->pieces : 2;
     double tolerance = cost_tolerance * (l->read + factor * l->written);
     for (int node = 0; node < l->nodes; node++) {
-        uint64_t bit = UINT64_C(1) << node;
+        thrum__nodes bit = thrum__node_bit(node);
         double read = l->read_on[node], written = l->written_on[node];
         compete(&sdh, read + written, 0, bit);
         compete(&sdh2, read + l->squares_on[node], 0, bit);
@@ -106,9 +113,9 @@ void thrum__locality_all(const thrum__locality *l, double theta, uint64_t winner
     winners[THRUM__LC_SMWB] = smwb.nodes;
 }
 
-uint64_t thrum__locality_cheapest(const thrum_world *world, const thrum_job *job)
+thrum__nodes thrum__locality_cheapest(const thrum_world *world, const thrum_job *job)
 {
-    uint64_t winners = 0;
+    thrum__nodes winners = 0;
     double least = 0;
     for (int node = 0; node < world->nodes; node++) {
         double seconds = world->transfer_seconds(world, job, node);
@@ -116,7 +123,7 @@ uint64_t thrum__locality_cheapest(const thrum_world *world, const thrum_job *job
             least = seconds;
             winners = 0;
         }
-        winners |= (uint64_t)(seconds <= least) << node;
+        winners |= (thrum__nodes)(seconds <= least) << node;
     }
     return winners;
 }

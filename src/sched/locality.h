@@ -3,7 +3,7 @@
  * On which memory node a job would find its data: the formulas of LAHeteroprio (Bramas, PeerJ Computer Science 5:e190,
  * 2019).
  *
- * A formula gives each node a value; the nodes with the best one are the *winners*, as bits. Read means read-only: W,
+ * A formula gives each node a value; the nodes with the best one are the *winners*. Read means read-only: W,
  * RW and COMMUTE are writes, SCRATCH and REDUX count as nothing, for whoever runs the job gets memory of its own for
  * them. Data that was never written is on no node.
  *
@@ -20,9 +20,9 @@
 #ifndef THRUM_SCHED_LOCALITY_H
 #define THRUM_SCHED_LOCALITY_H
 
-#include <thrum/policy.h>
+#include "sched/node_set.h"
 
-enum { THRUM__LOCALITY_NODES = 64 }; /* at most */
+#include <thrum/policy.h>
 
 enum thrum__formula {
     THRUM__LARU,
@@ -41,16 +41,16 @@ const char *thrum__formula_name(enum thrum__formula formula);
 typedef struct thrum__locality {
     int nodes, pieces, written_pieces;
     double read, written; /* bytes of all, wherever they are */
-    double read_on[THRUM__LOCALITY_NODES], written_on[THRUM__LOCALITY_NODES], squares_on[THRUM__LOCALITY_NODES];
-    int written_pieces_on[THRUM__LOCALITY_NODES];
+    double read_on[THRUM__NODES_MOST], written_on[THRUM__NODES_MOST], squares_on[THRUM__NODES_MOST];
+    int written_pieces_on[THRUM__NODES_MOST];
 } thrum__locality;
 
 void thrum__locality_look(thrum__locality *locality, const thrum_world *world, const thrum_job *job);
 
 /* The winners, by formula, of the four from LS_SDH on; the others' are left alone. */
-void thrum__locality_all(const thrum__locality *locality, double theta, uint64_t winners[THRUM__FORMULAS]);
+void thrum__locality_all(const thrum__locality *locality, double theta, thrum__nodes winners[THRUM__FORMULAS]);
 /* Those of MC. */
-uint64_t thrum__locality_cheapest(const thrum_world *world, const thrum_job *job);
+thrum__nodes thrum__locality_cheapest(const thrum_world *world, const thrum_job *job);
 
 /* Of LS_SDH2, LS_SDHB, LC_SMWB and LS_SDH, in this order, the first with the lowest count. */
 enum thrum__formula thrum__locality_steadiest(const uint64_t counts[THRUM__FORMULAS]);

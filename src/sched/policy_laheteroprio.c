@@ -34,7 +34,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { AUTO = THRUM__FORMULAS, ALL = 1000000, NODE_BITS = 6 }; /* 6 formulas' nodes fit into the 53 bits of a double */
+enum { AUTO = THRUM__FORMULAS, ALL = 1000000, NODE_BITS = 8 }; /* 6 formulas' nodes fit into the 53 bits of a double */
 
 typedef struct laheteroprio {
     thrum__hetero hetero; /* first */
@@ -44,9 +44,9 @@ typedef struct laheteroprio {
     double *transfer;                          /* distances, by two nodes */
     thrum__cell *walks;                        /* by node, then architecture */
     unsigned laid;                             /* the version of the orders that the walks were laid for */
-    uint64_t *near_nodes;                      /* by worker, as bits; with its own */
+    thrum__nodes *near_nodes;                  /* by worker; with its own */
     int *priorities;                           /* by node and bucket, while walks are laid */
-    uint64_t archs_on[THRUM_ARCHS];            /* the nodes that have workers of an architecture, as bits */
+    thrum__nodes archs_on[THRUM_ARCHS];        /* the nodes that have workers of an architecture */
     int turn[THRUM__FORMULAS];                 /* where ties are spread from */
     uint64_t pushed, stolen, bmd[THRUM__FORMULAS], used[THRUM__FORMULAS];
 } laheteroprio;
@@ -131,9 +131,9 @@ static void release(laheteroprio *la)
 static int allocate(laheteroprio *la, const thrum_world *world)
 {
     size_t nodes = (size_t)world->nodes;
-    if (nodes > THRUM__LOCALITY_NODES)
+    if (nodes > THRUM__NODES_MOST)
         return thrum__fault(THRUM_ELIMIT, "laheteroprio is for %d memory nodes at most; there are %d",
-                            THRUM__LOCALITY_NODES, world->nodes);
+                            THRUM__NODES_MOST, world->nodes);
     la->transfer = thrum__zalloc(nodes * nodes * sizeof *la->transfer);
     la->walks = thrum__zalloc(nodes * THRUM_ARCHS * THRUM__BUCKETS * nodes * sizeof *la->walks);
     la->priorities = thrum__zalloc(nodes * THRUM__BUCKETS * sizeof *la->priorities);
@@ -157,7 +157,7 @@ static int begin(void *state, const thrum_world *world)
     }
     thrum__transfer_distances(world, la->transfer);
     for (int worker = 0; worker < world->workers; worker++)
-        la->archs_on[world->place[worker].arch] |= UINT64_C(1) << world->place[worker].node;
+        la->archs_on[world->place[worker].arch] |= thrum__node_bit(world->place[worker].node);
     return 0;
 }
 
@@ -182,7 +182,7 @@ static void find_priorities(laheteroprio *la, const thrum_world *world)
     memset(la->priorities, 0, (size_t)world->nodes * THRUM__BUCKETS * sizeof *la->priorities);
     for (int node = 0; node < world->nodes; node++)
         for (int arch = 0; arch < THRUM_ARCHS; arch++)
-            for (int i = 0; la->archs_on[arch] >> node & 1 && i < la->hetero.order_count[arch]; i++)
+            for (int i = 0; thrum__nodes_have(la->archs_on[arch], node) && i < la->hetero.order_count[arch]; i++)
                 la->priorities[node * THRUM__BUCKETS + la->hetero.order[arch][i]] = i;
 }
 
@@ -195,18 +195,18 @@ static void find_distances(const laheteroprio *la, const thrum_world *world, int
     }
 }
 
-/* How many cells of a walk are of the own and of near nodes: they come first. And which nodes those are, as bits. */
+/* How many cells of a walk are of the own and of near nodes: they come first. And which nodes those are. */
 static int near_cells(const laheteroprio *la, int arch)
 {
     return la->hetero.order_count[arch] * (1 + la->near[arch]);
 }
 
-static uint64_t find_near(const laheteroprio *la, const thrum_world *world, const thrum_place *place)
+static thrum__nodes find_near(const laheteroprio *la, const thrum_world *world, const thrum_place *place)
 {
     const thrum__cell *cell = walk_of(la, world->nodes, place->node, (int)place->arch);
-    uint64_t nodes = 0;
+    thrum__nodes nodes = 0;
     for (int i = 0; i < near_cells(la, (int)place->arch); i++)
-        nodes |= UINT64_C(1) << cell[i].node;
+        nodes |= thrum__node_bit(cell[i].node);
     return nodes;
 }
 
@@ -214,7 +214,7 @@ static void lay_walks(laheteroprio *la, const thrum_world *world)
 {
     find_priorities(la, world);
     for (int node = 0; node < world->nodes; node++) {
-        double distance[THRUM__LOCALITY_NODES];
+        double distance[THRUM__NODES_MOST];
         find_distances(la, world, node, distance);
         for (int arch = 0; arch < THRUM_ARCHS; arch++) {
             const thrum__walk walk = {.nodes = world->nodes,
@@ -224,7 +224,7 @@ static void lay_walks(laheteroprio *la, const thrum_world *world)
                                       .buckets = la->hetero.order_count[arch],
                                       .near = la->near[arch],
                                       .block = la->block[arch]};
-            if (la->archs_on[arch] >> node & 1)
+            if (thrum__nodes_have(la->archs_on[arch], node))
                 thrum__walk_lay(&walk, walk_of(la, world->nodes, node, arch));
         }
     }
@@ -242,38 +242,37 @@ static bool is_used(const laheteroprio *la, int formula)
 
 /* By formula. `own` is the node of the worker that pushes or pops; -1: there is none, so LaRU cannot say. */
 static void find_winners(const laheteroprio *la, const thrum_world *world, const thrum_job *job, int own,
-                         uint64_t winners[THRUM__FORMULAS])
+                         thrum__nodes winners[THRUM__FORMULAS])
 {
     thrum__locality locality;
     thrum__locality_look(&locality, world, job);
-    uint64_t all = UINT64_MAX >> (64 - world->nodes);
-    winners[THRUM__LARU] = own < 0 ? all : UINT64_C(1) << own;
+    thrum__nodes all = thrum__nodes_up_to(world->nodes);
+    winners[THRUM__LARU] = own < 0 ? all : thrum__node_bit(own);
     winners[THRUM__MC] = is_used(la, THRUM__MC) ? thrum__locality_cheapest(world, job) : all;
     thrum__locality_all(&locality, la->theta, winners);
 }
 
-static int spread(uint64_t winners, int *turn)
+static int spread(thrum__nodes winners, int *turn)
 {
-    uint64_t from_turn = winners & UINT64_MAX << *turn;
-    int node = __builtin_ctzll(from_turn ? from_turn : winners);
-    *turn = (node + 1) % 64;
+    int node = thrum__nodes_next(winners, *turn);
+    *turn = (node + 1) % THRUM__NODES_MOST;
     return node;
 }
 
-static int choose(uint64_t winners, uint64_t able, int own, int *turn)
+static int choose(thrum__nodes winners, thrum__nodes able, int own, int *turn)
 {
-    if (own >= 0 && winners >> own & 1)
+    if (own >= 0 && thrum__nodes_have(winners, own))
         return own;
-    if ((winners & (winners - 1)) == 0)
-        return __builtin_ctzll(winners);
+    if (thrum__nodes_single(winners))
+        return thrum__nodes_first(winners);
     return spread(winners & able ? winners & able : winners, turn);
 }
 
 /* The nodes that have somebody who could run it, as far as architectures tell. */
-static uint64_t able_nodes(const laheteroprio *la, const thrum_job *job)
+static thrum__nodes able_nodes(const laheteroprio *la, const thrum_job *job)
 {
     unsigned set = thrum__arch_set(job);
-    uint64_t nodes = 0;
+    thrum__nodes nodes = 0;
     for (int arch = 0; arch < THRUM_ARCHS; arch++)
         nodes |= set >> arch & 1 ? la->archs_on[arch] : 0;
     return nodes;
@@ -286,7 +285,8 @@ static void push(void *state, const thrum_world *world, thrum_job *job, int from
     laheteroprio *la = state;
     int own = from < 0 ? -1 : world->place[from].node, column = 0;
     int formula = la->formula == AUTO ? (int)thrum__locality_steadiest(la->bmd) : la->formula;
-    uint64_t winners[THRUM__FORMULAS], able = able_nodes(la, job), choices = 0;
+    thrum__nodes winners[THRUM__FORMULAS], able = able_nodes(la, job);
+    uint64_t choices = 0;
     find_winners(la, world, job, own, winners);
     for (int i = 0; i < THRUM__FORMULAS; i++) {
         int node = choose(winners[i], able, own, &la->turn[i]);
@@ -301,11 +301,12 @@ static void push(void *state, const thrum_world *world, thrum_job *job, int from
 
 static void count_changes(laheteroprio *la, const thrum_world *world, const thrum_job *job, int own)
 {
-    uint64_t winners[THRUM__FORMULAS], choices = (uint64_t)job->key;
+    thrum__nodes winners[THRUM__FORMULAS];
+    uint64_t choices = (uint64_t)job->key;
     find_winners(la, world, job, own, winners);
     for (int i = 0; i < THRUM__FORMULAS; i++) {
         int node = (int)(choices >> NODE_BITS * i & ((1u << NODE_BITS) - 1));
-        la->bmd[i] += !(winners[i] >> node & 1);
+        la->bmd[i] += !thrum__nodes_have(winners[i], node);
     }
 }
 

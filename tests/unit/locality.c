@@ -49,14 +49,14 @@ static fake_job job_of(const char *accesses, const char *const hosts[3])
     return job;
 }
 
-static uint64_t winners_of(const thrum__locality *locality, enum thrum__formula formula)
+static thrum__nodes winners_of(const thrum__locality *locality, enum thrum__formula formula)
 {
-    uint64_t winners[THRUM__FORMULAS] = {0};
+    thrum__nodes winners[THRUM__FORMULAS] = {0};
     thrum__locality_all(locality, 1000, winners);
     return winners[formula];
 }
 
-static uint64_t winners(const char *accesses, const char *const hosts[3], enum thrum__formula formula)
+static thrum__nodes winners(const char *accesses, const char *const hosts[3], enum thrum__formula formula)
 {
     thrum__locality locality;
     fake_job job = job_of(accesses, hosts);
@@ -111,6 +111,39 @@ TEST(a_world_that_cannot_tell_all_nodes_at_once_is_asked_for_each)
     fake.world.where = NULL;
     assert_int_equal(winners("A/R/1 B/W/1", hosts, THRUM__LS_SDH2), MN1);
     fake.world.where = fake_where;
+}
+
+static bool is_on_3_and_90(const thrum_world *world, const thrum_data *data, int node)
+{
+    (void)world;
+    return node == 90 || (node == 3 && (const char *)data == &fake.pieces[0]);
+}
+
+static uint64_t is_on_3(const thrum_world *world, const thrum_data *data)
+{
+    (void)world;
+    return (const char *)data == &fake.pieces[0] ? 1 << 3 : 0;
+}
+
+/* The first piece is on nodes 3 and 90, the second on node 90. */
+TEST(of_many_nodes_those_beyond_the_64th_are_asked_about_one_by_one)
+{
+    thrum_world world = fake.world;
+    thrum__locality locality;
+    fake_job job = fake_job_of(&fake_both, 0, -1);
+    fake.bytes[0] = 8, fake.bytes[1] = 4;
+    fake_access(&fake, &job, 0, THRUM_MODE_R);
+    fake_access(&fake, &job, 1, THRUM_MODE_RW);
+    job.job.data = job.data;
+    world.nodes = 100;
+    world.is_on = is_on_3_and_90;
+    world.where = is_on_3;
+    thrum__locality_look(&locality, &world, &job.job);
+    for (int formula = THRUM__LS_SDH; formula < THRUM__FORMULAS; formula++)
+        assert_true(winners_of(&locality, (enum thrum__formula)formula) == thrum__node_bit(90));
+    job.job.data_count = 1;
+    thrum__locality_look(&locality, &world, &job.job);
+    assert_true(winners_of(&locality, THRUM__LS_SDH) == (thrum__node_bit(3) | thrum__node_bit(90)));
 }
 
 TEST(data_that_was_never_written_is_on_no_node)
@@ -180,6 +213,7 @@ int main(void)
         cmocka_unit_test(table_1_of_the_paper),
         cmocka_unit_test(modes_count_as_reads_as_writes_or_not_at_all),
         cmocka_unit_test(a_world_that_cannot_tell_all_nodes_at_once_is_asked_for_each),
+        cmocka_unit_test(of_many_nodes_those_beyond_the_64th_are_asked_about_one_by_one),
         cmocka_unit_test(data_that_was_never_written_is_on_no_node),
         cmocka_unit_test(costs_are_compared_with_a_tolerance),
         cmocka_unit_test(squares_of_large_sizes_do_not_overflow),

@@ -149,6 +149,14 @@ TEST(settings_are_refused_with_a_sentence)
         }
 }
 
+TEST(laheteroprio_says_how_many_memory_nodes_it_is_for)
+{
+    fake_make(&fake, thrum_policy_find("laheteroprio"), 1, 2, 1);
+    fake.world.nodes = 129;
+    assert_error(fake_begin_with(&fake, ""), THRUM_ELIMIT, "is for 128 memory nodes at most; there are 129");
+    free(fake.state);
+}
+
 static const thrum_codelet gemm = {.name = "gemm", .cpu = fake_kernel, .emu = fake_kernel},
                            potrf = {.name = "potrf", .cpu = fake_kernel, .emu = fake_kernel};
 
@@ -575,6 +583,7 @@ int main(void)
         cmocka_unit_test(each_architecture_has_its_order_of_buckets),
         cmocka_unit_test(what_the_fastest_cannot_run_is_not_bounded),
         cmocka_unit_test(settings_are_refused_with_a_sentence),
+        cmocka_unit_test(laheteroprio_says_how_many_memory_nodes_it_is_for),
         cmocka_unit_test(orders_and_factors_follow_from_measured_times),
         cmocka_unit_test(what_the_user_says_counts_more_than_what_is_measured),
         cmocka_unit_test(who_becomes_the_fastest_is_woken),
