@@ -83,6 +83,10 @@ struct thrum_world {
      * has got a job pops again when it is done. So a push must wake whoever is to take the job. Waking one that is busy
      * does no harm. */
     void (*wake)(const thrum_world *world, int worker);
+
+    /* The policy will not have the job that is being pushed, and forgets it: its run fails with this code and sentence.
+     * May be NULL: then all jobs have to be taken. */
+    void (*refuse)(const thrum_world *world, const thrum_job *job, int code, const char *sentence);
 };
 
 /* Something that a policy has counted: key and value. */

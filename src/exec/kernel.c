@@ -219,7 +219,7 @@ static double run(place *pl, placing *p, bool *wrote)
 {
     double seconds = -1;
     if (p->fault)
-        thrum__placing_fail(p, p->fault, "%s", p->fault_text ? p->fault_text : thrum_error_text(p->fault));
+        thrum__stage_fail(p);
     else if (!thrum__job_is_cancelled(p->job) && !fill_buffers(p))
         seconds = p->job->kind == THRUM__JOB_COMBINE ? run_combine(pl, p, wrote) : run_codelet(pl, p, wrote);
     free_buffers(p);

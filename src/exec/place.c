@@ -221,16 +221,9 @@ static int number_of(const place *pl)
     return pl ? pl->shown->worker : THRUM_ANY_WORKER;
 }
 
-/* False: the policy has been dismissed, or no place can run it. */
-static bool push_locked(thrum__places *places, placing *p)
+/* False: the policy has refused it. */
+static bool push_to_policy(thrum__places *places, placing *p)
 {
-    p->shown.number = places->next_number++;
-    p->shown.link = NULL;
-    p->shown.key = 0;
-    p->shown.mark = 0;
-    p->place = NULL;
-    if (places->dismissed || !thrum__placing_find_places(places, p))
-        return false;
     p->state = PLACING_QUEUED;
     thrum__table_put(places, p);
     places->queued++;
@@ -238,12 +231,30 @@ static bool push_locked(thrum__places *places, placing *p)
     places->pushed = &p->shown;
     places->policy->push(places->policy_state, &places->world, &p->shown, number_of(thrum__place_self(places)));
     places->pushed = NULL;
-    return true;
+    if (!p->fault)
+        return true;
+    p->state = PLACING_OUT;
+    thrum__table_remove(places, p);
+    places->queued--;
+    return false;
+}
+
+/* False: the policy has been dismissed, or no place can run it, or the policy has refused it. */
+static bool push_locked(thrum__places *places, placing *p)
+{
+    p->shown.number = places->next_number++;
+    p->shown.link = NULL;
+    p->shown.key = 0;
+    p->shown.mark = 0;
+    p->place = NULL;
+    return !places->dismissed && thrum__placing_find_places(places, p) && push_to_policy(places, p);
 }
 
 static void fail_push(thrum__places *places, placing *p)
 {
-    if (places->dismissed)
+    if (p->fault)
+        thrum__stage_fail(p);
+    else if (places->dismissed)
         thrum__placing_fail(p, THRUM_EPOLICY, "%s", places->verdict);
     else
         fail_without_place(places, p);

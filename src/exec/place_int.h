@@ -327,6 +327,7 @@ void thrum__stage_admit(thrum__places *places, placing *p, todo *todo);
 void thrum__stage_go_on(thrum__places *places, replicas *r, todo *todo);
 void thrum__stage_deliver(placing *p, todo *todo);
 void thrum__stage_fault(placing *p, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void thrum__stage_fail(const placing *p); /* its flow or run fails with that */
 void thrum__todo_carry_out(thrum__places *places, todo *todo);
 /* The job's data will be wanted on the node. */
 void thrum__stage_prefetch(thrum__places *places, placing *p, int node, todo *todo);

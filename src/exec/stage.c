@@ -36,6 +36,11 @@ void thrum__stage_fault(placing *p, int code, const char *format, ...)
     p->fault_text = thrum__copy_text(text);
 }
 
+void thrum__stage_fail(const placing *p)
+{
+    thrum__placing_fail(p, p->fault, "%s", p->fault_text ? p->fault_text : thrum_error_text(p->fault));
+}
+
 /* ---- Uses -------------------------------------------------------------------------------------------------------- */
 
 static int use_private_copy(thrum__places *places, use *u, thrum__private *copy)
@@ -437,7 +442,7 @@ static void fetch_arrived(thrum__places *places, placing *p)
     if (!p->fault && make_homes(p))
         thrum__stage_fault(p, thrum__last_code(), "%s", thrum__last_fault());
     if (p->fault)
-        thrum__placing_fail(p, p->fault, "%s", p->fault_text ? p->fault_text : thrum_error_text(p->fault));
+        thrum__stage_fail(p);
     thrum__stage_end(places, p, !p->fault);
     thrum__placing_end(places, p);
 }

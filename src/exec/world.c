@@ -309,6 +309,13 @@ static void wake(const thrum_world *world, int worker)
         thrum__place_wake_locked(pl);
 }
 
+/* Noted only: the policy is in the middle of its push. */
+static void refuse(const thrum_world *world, const thrum_job *job, int code, const char *sentence)
+{
+    if (job && job == of(world)->pushed && code != 0)
+        thrum__stage_fault(thrum__placing_of((thrum_job *)(uintptr_t)job), code, "%s", sentence);
+}
+
 void thrum__world_init(thrum__places *places)
 {
     places->random = thrum__random_seed(1);
@@ -325,5 +332,6 @@ void thrum__world_init(thrum__places *places)
                                   .link_seconds = link_seconds,
                                   .is_ahead = is_ahead,
                                   .prefetch = prefetch,
-                                  .wake = wake};
+                                  .wake = wake,
+                                  .refuse = refuse};
 }

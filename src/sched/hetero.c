@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/fault.h"
+#include "model/arch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -217,10 +218,29 @@ static void add(const thrum__hetero *h, thrum__list *list, thrum_job *job)
         thrum__list_add_by_priority(list, job);
 }
 
+/* Who is given as the fastest of a bucket and has no kernels for what is in it would leave no bound: that is not what
+ * was meant. False: it is not so, or there is no way to say it. */
+static bool refuse(const thrum_world *world, const thrum__bucket *bucket, const thrum_job *job)
+{
+    int fastest = bucket->given_fastest;
+    if (fastest == THRUM__NO_ARCH || thrum__arch_set(job) >> fastest & 1 || !world->refuse)
+        return false;
+    char sentence[256];
+    const char *name = thrum__arch_name((enum thrum_arch)fastest);
+    snprintf(sentence, sizeof sentence,
+             "'fastest.%s=%s', but codelet '%.80s' of that bucket is not for %s: an architecture that cannot run a "
+             "bucket cannot be its fastest",
+             bucket->name, name, job->codelet->name, name);
+    world->refuse(world, job, THRUM_EOPTION, sentence);
+    return true;
+}
+
 void thrum__hetero_put(thrum__hetero *h, const thrum_world *world, thrum_job *job, int column)
 {
     int number = thrum__hetero_bucket(h, job);
     thrum__bucket *bucket = &h->buckets[number];
+    if (refuse(world, bucket, job))
+        return;
     unsigned set = thrum__hetero_able(h, world, job);
     add(h, &h->lists[number * h->columns + column].of[set], job);
     count(h, number, column, set, 1);

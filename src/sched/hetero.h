@@ -100,7 +100,8 @@ int thrum__hetero_bucket(thrum__hetero *h, const thrum_job *job);
 unsigned thrum__hetero_able(const thrum__hetero *h, const thrum_world *world, const thrum_job *job);
 
 /* Puts the job into a list of its bucket and wakes who is to take it. Columns, if there are several, are memory nodes:
- * a worker of the column's is woken rather than one of another. */
+ * a worker of the column's is woken rather than one of another. The world is told, and nothing is put, if the setting
+ * fastest.BUCKET names who has no kernel for it. */
 void thrum__hetero_put(thrum__hetero *h, const thrum_world *world, thrum_job *job, int column);
 /* Whether workers of the architecture could run something in the list. */
 static inline bool thrum__hetero_has(const thrum__hetero *h, int bucket, int column, int arch)

@@ -168,6 +168,13 @@ static void wake(const thrum_world *world, int number)
     thrum__sim_call(run, w);
 }
 
+static void refuse(const thrum_world *world, const thrum_job *job, int code, const char *sentence)
+{
+    task_run *run = of(world);
+    if (job && job == run->pushed && code != 0)
+        run_fail(run, thrum__fault(code, "%s", sentence));
+}
+
 void thrum__sim_world_init(task_run *run)
 {
     run->random = thrum__random_seed(run->sim->seed);
@@ -184,7 +191,8 @@ void thrum__sim_world_init(task_run *run)
                                .link_seconds = link_seconds,
                                .is_ahead = is_ahead,
                                .prefetch = prefetch,
-                               .wake = wake};
+                               .wake = wake,
+                               .refuse = refuse};
 }
 
 /* ---- The contract ------------------------------------------------------------------------------------------------ */

@@ -272,6 +272,58 @@ TEST(a_policy_that_wakes_nobody_is_asked_all_the_same)
     end(ex);
 }
 
+static void push_refusing(void *state, const thrum_world *world, thrum_job *job, int from)
+{
+    if (strcmp(job->name, "inc_cpu") == 0)
+        world->refuse(world, job, 77, "this one not");
+    else
+        push_and_wake(state, world, job, from);
+}
+
+static const thrum_policy choosy = {.name = "test-choosy",
+                                    .state_bytes = sizeof(stack),
+                                    .push = push_refusing,
+                                    .pop = pop_if_it_can};
+
+/* All that came before has run; and the next flow goes on as if nothing had been. */
+TEST(a_task_that_the_policy_refuses_fails_its_flow)
+{
+    static int numbers[N];
+    assert_int_equal(thrum_policy_register(&choosy), 0);
+    thrum_executor *ex = executor_of("test-choosy", "cpu:2,emu:1");
+    thrum_data *data = thrum_data_vector(ex, numbers, N, sizeof *numbers);
+    for (int i = 0; i < 3; i++) {
+        thrum_flow *flow = thrum_flow_new(ex);
+        thrum_insert(flow, &inc, THRUM_RW(data));
+        thrum_insert(flow, i % 2 ? &inc_cpu : &inc, THRUM_RW(data));
+        assert_int_equal(thrum_flow_wait(flow), i % 2 ? 77 : 0);
+        if (i % 2)
+            assert_message("this one not");
+        thrum_flow_free(flow);
+    }
+    assert_int_equal(thrum_data_unregister(data), 0);
+    assert_int_equal(numbers[0], 5);
+    end(ex);
+}
+
+TEST(an_architecture_that_cannot_run_a_bucket_cannot_be_its_fastest)
+{
+    static const char *const policies[] = {"heteroprio;fastest.inc_cpu=emu", "laheteroprio;fastest.inc_cpu=emu"};
+    static int numbers[N];
+    for (size_t i = 0; i < COUNT_OF(policies); i++) {
+        thrum_executor *ex = executor_of(policies[i], "cpu:1,emu:1");
+        thrum_data *data = thrum_data_vector(ex, numbers, N, sizeof *numbers);
+        thrum_flow *flow = thrum_flow_new(ex);
+        thrum_insert(flow, &inc_cpu, THRUM_RW(data));
+        assert_int_equal(thrum_flow_wait(flow), THRUM_EOPTION);
+        assert_message("'fastest.inc_cpu=emu', but codelet 'inc_cpu' of that bucket is not for emu: an architecture "
+                       "that cannot run a bucket cannot be its fastest");
+        thrum_flow_free(flow);
+        assert_int_equal(thrum_data_unregister(data), 0);
+        end(ex);
+    }
+}
+
 TEST(a_policy_of_a_users_own_is_found_by_its_name)
 {
     thrum_executor *ex = executor_of("test-stack", "cpu:2,emu:2");
@@ -472,6 +524,8 @@ int main(void)
         cmocka_unit_test(the_first_of_the_tasks_that_a_policy_keeps_is_named),
         cmocka_unit_test(a_policy_that_gives_what_was_never_pushed_fails_the_run),
         cmocka_unit_test(a_policy_that_wakes_nobody_is_asked_all_the_same),
+        cmocka_unit_test(a_task_that_the_policy_refuses_fails_its_flow),
+        cmocka_unit_test(an_architecture_that_cannot_run_a_bucket_cannot_be_its_fastest),
         cmocka_unit_test(a_policy_of_a_users_own_is_found_by_its_name),
         cmocka_unit_test(a_kernel_on_a_device_fails_its_flow),
         cmocka_unit_test(a_device_that_breaks_fails_the_flow_and_others_go_on),

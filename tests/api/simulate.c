@@ -1052,6 +1052,26 @@ TEST(a_policy_that_breaks_its_contract_is_told_so)
     expect_verdict(&loser, "policy 'loser' keeps 2 tasks, the first 'g', and gives them to no worker");
 }
 
+static void refuse_all(void *state, const thrum_world *world, thrum_job *job, int from)
+{
+    (void)state, (void)from;
+    world->refuse(world, job, 77, "this one not");
+}
+
+TEST(a_task_that_the_policy_refuses_fails_the_run)
+{
+    static const thrum_policy choosy = {.name = "choosy", .push = refuse_all, .pop = pop_nothing_real};
+    thrum_sim_result *result;
+    thrum_machine *machine = machine_of(small);
+    assert_int_equal(thrum_policy_register(&choosy), 0);
+    begin();
+    plain(codelet("g", EMU), 1);
+    thrum_sim sim = {.machine = machine, .workload = workload, .policy = "choosy"};
+    assert_error(thrum_simulate(&sim, &result), 77, "this one not");
+    thrum_workload_free(workload);
+    thrum_machine_free(machine);
+}
+
 /* A policy may wake the wrong one, if everybody is asked once more before it is accused. */
 static void forgetful_push(void *state, const thrum_world *world, thrum_job *job, int from)
 {
@@ -1289,6 +1309,7 @@ int main(void)
         cmocka_unit_test(noise_does_not_depend_on_the_place),
         cmocka_unit_test(every_policy_does_all_tasks_once_and_in_order),
         cmocka_unit_test(a_policy_that_breaks_its_contract_is_told_so),
+        cmocka_unit_test(a_task_that_the_policy_refuses_fails_the_run),
         cmocka_unit_test(a_policy_that_wakes_nobody_is_asked_once_more),
         cmocka_unit_test(a_worker_is_held_while_something_is_ready_that_it_does_not_get),
         cmocka_unit_test(what_is_ready_for_one_worker_holds_that_one),

@@ -167,6 +167,43 @@ TEST(the_bound_counts_workers_not_devices)
     }
 }
 
+/* ---- Who cannot be the fastest ----------------------------------------------------------------------------------- */
+
+static char refused[300];
+
+static void note_refused(const thrum_world *world, const thrum_job *job, int code, const char *sentence)
+{
+    (void)world;
+    assert_ptr_equal(job->codelet, &fake_cpu);
+    assert_int_equal(code, THRUM_EOPTION);
+    snprintf(refused, sizeof refused, "%s", sentence);
+}
+
+/* By number and by the codelet's name. What is refused is not in any list afterwards, and others go on. */
+TEST(a_job_that_the_given_fastest_has_no_kernel_for_is_refused)
+{
+    static const struct {
+        const char *settings, *sentence;
+        int bucket;
+    } cases[] = {{"fastest.3=emu", "'fastest.3=emu', but codelet 'cpu' of that bucket is not for emu", 3},
+                 {"fastest.cpu=emu", "'fastest.cpu=emu', but codelet 'cpu' of that bucket", THRUM_NO_BUCKET}};
+    for (size_t p = 0; p < COUNT_OF(both_policies); p++)
+        for (size_t i = 0; i < COUNT_OF(cases); i++) {
+            make(both_policies[p], 1, 1);
+            fake.world.refuse = note_refused;
+            assert_int_equal(fake_begin_with(&fake, cases[i].settings), 0);
+            fake_job jobs[] = {fake_job_of(&fake_cpu, 0, -1), fake_job_of(&fake_both, 0, -1)};
+            jobs[0].job.bucket = jobs[1].job.bucket = cases[i].bucket;
+            refused[0] = '\0';
+            fake_push(&fake, &jobs[0], THRUM_ANY_WORKER);
+            assert_contains(refused, cases[i].sentence);
+            assert_null(fake_pop(&fake, 0));
+            fake_push(&fake, &jobs[1], THRUM_ANY_WORKER);
+            assert_ptr_equal(fake_pop(&fake, 1), &jobs[1]);
+            fake_end(&fake);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +212,7 @@ int main(void)
         cmocka_unit_test(alpha_decides_whether_links_or_priorities_make_a_node_near),
         cmocka_unit_test(s_says_how_many_nodes_are_looked_into_beside_the_own),
         cmocka_unit_test(the_bound_counts_workers_not_devices),
+        cmocka_unit_test(a_job_that_the_given_fastest_has_no_kernel_for_is_refused),
     };
     return RUN_TESTS(tests, 20);
 }
