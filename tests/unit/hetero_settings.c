@@ -32,13 +32,13 @@ static const struct {
     {"", {0, 1, 2, 3, 4, 5}},
     {"lists=oldest", {0, 1, 2, 3, 4, 5}},
     {"lists=newest", {5, 4, 3, 2, 1, 0}},
-    {"lists=priority", {5, 1, 3, 2, 4, 0}},
+    {"lists=priority", {3, 1, 2, 5, 4, 0}},
 };
 
 /* Jobs that only devices can run are among them: they have a place of their own in the list. */
 TEST(lists_says_which_job_of_a_list_comes_first)
 {
-    static const int priorities[] = {-1, 3, 2, 3, 0, 4};
+    static const int priorities[] = {-1, 4, 3, 5, 0, 3};
     for (size_t p = 0; p < COUNT_OF(both_policies); p++)
         for (size_t i = 0; i < COUNT_OF(lists); i++) {
             fake_job jobs[6];
@@ -65,7 +65,7 @@ static void put_on(fake_job *job, int piece, int node)
 /* Nodes 2 and 3 are as far from node 1 as each other. */
 TEST(lists_says_which_of_lists_that_are_as_near_comes_first)
 {
-    static const int priorities[] = {-1, 3, 2, 3, 0, 4};
+    static const int priorities[] = {-1, 4, 3, 5, 0, 3};
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
         fake_job jobs[6];
         make("laheteroprio", 1, 3);

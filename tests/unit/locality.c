@@ -113,6 +113,27 @@ TEST(a_world_that_cannot_tell_all_nodes_at_once_is_asked_for_each)
     fake.world.where = fake_where;
 }
 
+TEST(sets_of_nodes_have_128_places)
+{
+    for (int node = 0; node < THRUM__NODES_MOST; node++) {
+        thrum__nodes one = thrum__node_bit(node);
+        assert_int_equal(thrum__nodes_first(one), node);
+        assert_true(thrum__nodes_single(one));
+        assert_true(thrum__nodes_have(one, node));
+        for (int other = 0; other < node; other++) {
+            thrum__nodes two = one | thrum__node_bit(other);
+            assert_false(thrum__nodes_have(one, other));
+            assert_false(thrum__nodes_single(two));
+            assert_int_equal(thrum__nodes_first(two), other);
+            assert_int_equal(thrum__nodes_next(two, other), other);
+            assert_int_equal(thrum__nodes_next(two, other + 1), node);
+            assert_int_equal(thrum__nodes_next(two, (node + 1) % THRUM__NODES_MOST), other);
+        }
+        assert_true(thrum__nodes_have(thrum__nodes_up_to(node + 1), node));
+        assert_true(node == 0 || !thrum__nodes_have(thrum__nodes_up_to(node), node));
+    }
+}
+
 static bool is_on_3_and_90(const thrum_world *world, const thrum_data *data, int node)
 {
     (void)world;
@@ -213,6 +234,7 @@ int main(void)
         cmocka_unit_test(table_1_of_the_paper),
         cmocka_unit_test(modes_count_as_reads_as_writes_or_not_at_all),
         cmocka_unit_test(a_world_that_cannot_tell_all_nodes_at_once_is_asked_for_each),
+        cmocka_unit_test(sets_of_nodes_have_128_places),
         cmocka_unit_test(of_many_nodes_those_beyond_the_64th_are_asked_about_one_by_one),
         cmocka_unit_test(data_that_was_never_written_is_on_no_node),
         cmocka_unit_test(costs_are_compared_with_a_tolerance),
