@@ -152,8 +152,8 @@ static int find_idle(const thrum__hetero *h, const thrum_world *world, const thr
         const thrum__idler *idler = &h->idlers.of[worker];
         const thrum_place *place = &world->place[worker];
         int worth = (idler->in_hands == 0) * 2 + (h->columns == 1 || place->node == column);
-        if (!idler->idle || !(archs >> place->arch & 1) || worth <= best || !thrum__nodes_have(h->looks[worker], column) ||
-            !world->can_run(world, job, worker))
+        if (!idler->idle || !(archs >> place->arch & 1) || worth <= best ||
+            !thrum__nodes_have(h->looks[worker], column) || !world->can_run(world, job, worker))
             continue;
         found = worker;
         best = worth;

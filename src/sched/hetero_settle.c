@@ -61,9 +61,9 @@ static int read_lists(thrum__hetero *h, const char *value)
             h->first_out = (enum thrum__lists)i;
             return 0;
         }
-    return thrum__fault(THRUM_EOPTION,
-                        "'lists=%.60s': what is taken first out of a list can be the oldest, the newest, or by priority",
-                        value);
+    return thrum__fault(
+        THRUM_EOPTION, "'lists=%.60s': what is taken first out of a list can be the oldest, the newest, or by priority",
+        value);
 }
 
 static int read_one(thrum__hetero *h, thrum__setting *setting)

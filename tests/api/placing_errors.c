@@ -280,10 +280,8 @@ static void push_refusing(void *state, const thrum_world *world, thrum_job *job,
         push_and_wake(state, world, job, from);
 }
 
-static const thrum_policy choosy = {.name = "test-choosy",
-                                    .state_bytes = sizeof(stack),
-                                    .push = push_refusing,
-                                    .pop = pop_if_it_can};
+static const thrum_policy choosy = {
+    .name = "test-choosy", .state_bytes = sizeof(stack), .push = push_refusing, .pop = pop_if_it_can};
 
 /* All that came before has run; and the next flow goes on as if nothing had been. */
 TEST(a_task_that_the_policy_refuses_fails_its_flow)

@@ -127,7 +127,7 @@ TEST(alpha_decides_whether_links_or_priorities_make_a_node_near)
     }
 }
 
-/* Bucket 0 comes first: of it there is a job on the nearest node and one on the farthest, of bucket 1 one on the own. */
+/* Bucket 0 comes first: a job of it is on the nearest node and one on the farthest; one of bucket 1 is on the own. */
 TEST(s_says_how_many_nodes_are_looked_into_beside_the_own)
 {
     static const struct {
