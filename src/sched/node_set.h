@@ -13,9 +13,9 @@
  * more is asked of the place than of any pointer. */
 __extension__ typedef unsigned __int128 thrum__nodes __attribute__((aligned(8)));
 
-/* Halves are looked at one by one where that is quicker than a shift of both. */
 enum { THRUM__NODES_MOST = 128 };
 
+/* Shifts are of halves, here and below: those of the whole take longer. */
 static inline thrum__nodes thrum__node_bit(int node)
 {
     uint64_t bit = UINT64_C(1) << node % 64;
