@@ -813,7 +813,7 @@ static void leave_at_once(thrum__stream *stream, worker *w)
     }
 }
 
-/* Whoever inserts is about to wait where copies are put together, mostly, and whatever it is, all others wait for it. */
+/* Where copies are put together whoever inserts is about to wait, mostly. */
 static inline bool is_brief(const thrum__stream *stream, const thrum__job *job)
 {
     return job->kind == THRUM__JOB_COMBINE || thrum__at_once_is_brief(&stream->at_once, job->codelet);

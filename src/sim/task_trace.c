@@ -85,7 +85,8 @@ static void name_track(const task_run *run, trace *trace, int number)
                                            .kind = "worker",
                                            .index = same ? trace->tracks[number - 1].index + 1 : 0,
                                            .number = number,
-                                           .ring = &trace->rings[number]};
+                                           .ring = &trace->rings[number],
+                                           .stats = run->workers[number].counts};
 }
 
 static int link_begin(const task_run *run, trace *trace, int number)

@@ -301,12 +301,12 @@ TEST(without_devices_a_trace_has_no_copies)
 /* Names may change while copies look at them. */
 TEST(a_trace_has_the_name_that_a_handle_has_when_it_is_copied)
 {
-    static double x[N];
+    static double x[N], y[N];
     char path[64];
     new_path(path);
     thrum_executor *ex = executor_of("ws", "cpu:1,emu:2", path);
     thrum_flow *flow = thrum_flow_new(ex);
-    thrum_data *a = thrum_data_vector(ex, x, N, sizeof(double)), *b = thrum_data_vector(ex, x, N, sizeof(double));
+    thrum_data *a = thrum_data_vector(ex, x, N, sizeof(double)), *b = thrum_data_vector(ex, y, N, sizeof(double));
     assert_int_equal(thrum_data_set_name(a, "v0"), 0);
     assert_int_equal(thrum_data_set_name(b, "v-other"), 0);
     for (int i = 0; i < 200; i++) {
