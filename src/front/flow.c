@@ -435,7 +435,7 @@ static inline void prefetch_handles(const thrum_item *items, size_t count, bool 
     for (size_t i = 0; i < count; i++) {
         __builtin_prefetch(items[i].ptr, 1);
         if (!at_once)
-            __builtin_prefetch((const char *)items[i].ptr + offsetof(thrum_data, home), 0);
+            __builtin_prefetch((const void *)((uintptr_t)items[i].ptr + offsetof(thrum_data, home)), 0);
     }
 }
 

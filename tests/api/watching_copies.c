@@ -60,7 +60,7 @@ static void run_on(thrum_executor *ex, const thrum_codelet *codelet)
     thrum_data *data[VECTORS];
     thrum_flow *flow = thrum_flow_new(ex);
     for (int i = 0; i < VECTORS; i++) {
-        char name[8];
+        char name[16];
         data[i] = thrum_data_vector(ex, x[i], N, sizeof(double));
         snprintf(name, sizeof name, "v%d", i);
         assert_int_equal(thrum_data_set_name(data[i], name), 0);
@@ -333,7 +333,7 @@ static thrum_workload *workload_of_adds(void)
     thrum_workload *workload = thrum_workload_new("adds");
     int codelet = thrum_workload_add_codelet(workload, "add", 1u << THRUM_ARCH_EMU);
     for (int i = 0; i < VECTORS; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "v%d", i);
         assert_int_equal(thrum_workload_add_data(workload, name, N * sizeof(double), true), i);
     }
