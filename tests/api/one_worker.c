@@ -67,23 +67,6 @@ static void fail_at_last(const thrum_buffer *b, const void *arg)
     usleep(2);
 }
 
-static void clear(const thrum_buffer *b, const void *arg)
-{
-    (void)arg;
-    *(long *)b[0].ptr = 0;
-}
-
-static atomic_int put_together_here;
-
-static void put_together(const thrum_buffer *b, const void *arg)
-{
-    (void)arg;
-    atomic_fetch_add(&put_together_here, pthread_equal(pthread_self(), inserter) != 0);
-    *(long *)b[0].ptr += *(const long *)b[1].ptr;
-}
-
-static const thrum_codelet clears = {.name = "clear", .cpu = clear};
-static const thrum_codelet puts_together = {.name = "put together", .cpu = put_together};
 static const thrum_codelet brief = {.name = "brief", .cpu = work};
 static const thrum_codelet waits = {.name = "waits", .cpu = wait_at_gate};
 static const thrum_codelet sets = {.name = "sets", .cpu = set_flag};
@@ -155,38 +138,6 @@ TEST(whoever_inserts_runs_brief_tasks)
     assert_int_equal(w.count, before + MANY);
     assert_int_equal(atomic_load(&here) + atomic_load(&elsewhere), MANY);
     assert_int_equal(atomic_load(&overlaps), 0);
-    end(&w);
-}
-
-enum { ROUNDS = 60, ADDERS = 10 };
-
-static void sum_up(world *w, thrum_data *sum)
-{
-    atomic_store(&put_together_here, 0);
-    for (int i = 0; i < ROUNDS; i++) {
-        for (int k = 0; k < ADDERS; k++)
-            assert_int_equal(thrum_insert(w->flow, &brief, THRUM_REDUX(sum)), 0);
-        assert_int_equal(thrum_flow_wait(w->flow), 0);
-    }
-}
-
-/* So the worker is not woken for it, and does not have the place when the next flow begins. */
-TEST(whoever_inserts_puts_copies_together)
-{
-    world w;
-    begin(&w, &(thrum_config){.workers = 1});
-    learn(&w);
-    assert_int_equal(thrum_flow_wait(w.flow), 0);
-    long total = 0;
-    int tries = 0;
-    thrum_data *sum = thrum_data_variable(w.ex, &total, sizeof total);
-    assert_int_equal(thrum_data_set_reduction(sum, &clears, &puts_together), 0);
-    do
-        sum_up(&w, sum);
-    while (atomic_load(&put_together_here) < ROUNDS * 3 / 4 && ++tries < 3);
-    assert_in_range(atomic_load(&put_together_here), ROUNDS * 3 / 4, 2 * ROUNDS);
-    assert_int_equal(total % (ROUNDS * ADDERS), 0);
-    assert_int_equal(thrum_data_unregister(sum), 0);
     end(&w);
 }
 
@@ -531,7 +482,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whoever_inserts_runs_brief_tasks),
-        cmocka_unit_test(whoever_inserts_puts_copies_together),
         cmocka_unit_test(callers_that_must_not_run_tasks_run_none),
         cmocka_unit_test(a_task_may_wait_for_what_comes_after_its_insertion),
         cmocka_unit_test(whoever_catches_up_does_not_wait_for_those_who_wait_for_it),
